@@ -4,15 +4,15 @@ import { join } from 'node:path';
 import { serveAssistant } from '../src/assistant/index.ts';
 import { message } from '../src/protocol/index.ts';
 
-/** A round of a conversation that ends where it began, so that it can continue forever. */
+/** A round of a conversation that returns to its initial state, so that it can repeat forever. */
 const round = ['send 20 to Ann', 'make it 30', 'no', 'what is my balance?'];
 
 export interface BankTurns extends AsyncDisposable {
-  /** Says the next sentence in a conversation, as an orchestrator would; resolves with the task stored. */
+  /** Sends the next message of a conversation, like an orchestrator; resolves when the task is stored. */
   next(contextId: string): Promise<void>;
 }
 
-/** The bank on SQLite in a folder of its own, with the generator that needs no model. */
+/** The bank on SQLite in its own folder, with the generator that needs no model. */
 export async function openBankTurns(): Promise<BankTurns> {
   const folder = await mkdtemp(join(tmpdir(), 'legate-bank-'));
   const serving = await serveAssistant({
@@ -45,17 +45,17 @@ export async function openBankTurns(): Promise<BankTurns> {
 }
 
 export interface BankFigures {
-  /** CPU of a turn, the commit included, in milliseconds. */
+  /** CPU of a turn, including the commit, in milliseconds. */
   readonly cpuMs: number;
-  /** CPU of turns around the 1,000th of a conversation, of those around the 10th. */
+  /** CPU of turns around the 1,000th of a conversation, relative to turns around the 10th. */
   readonly growth: number;
 }
 
-/** What a turn of the bank costs, and whether that grows with the conversation. */
+/** Measures the CPU of a turn of the bank, and whether it grows with the conversation. */
 export async function measureBankTurns(): Promise<BankFigures> {
   await using bank = await openBankTurns();
   const conversations = ['a', 'b', 'c', 'd', 'e'];
-  /** CPU of one turn, in milliseconds, over so many turns of each conversation. */
+  /** CPU of one turn, in milliseconds, averaged over this many turns of each conversation. */
   const cost = async (turns: number, prefix = ''): Promise<number> => {
     const before = process.cpuUsage();
     for (let turn = 0; turn < turns; turn += 1) {
@@ -64,7 +64,7 @@ export async function measureBankTurns(): Promise<BankFigures> {
     const { user, system } = process.cpuUsage(before);
     return (user + system) / 1000 / (turns * conversations.length);
   };
-  // The first turns of a process compile what they run.
+  // V8 compiles the code during the first turns of a process.
   await cost(200, 'warm-up-');
   await cost(4);
   const early = await cost(12);

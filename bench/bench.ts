@@ -6,17 +6,16 @@ import type { Job, LoadResult, RequestTemplate, Usage } from './protocol.ts';
 import { buildSdkServer, findSystemNode, type SystemNode } from './system-node.ts';
 
 /**
- * `memory` and `sqlite` are ours, by the store they run on;
- * `sdk` is the official SDK on the Node that we bring along, `sdk-sqlite` the same with its tasks in
- * SQLite, `sdk-system` the SDK on the Node that the machine has.
+ * `memory` and `sqlite` are Legate on that store. `sdk` is the official SDK on the Node of this checkout,
+ * `sdk-sqlite` the same with its tasks in SQLite, `sdk-system` the SDK on the Node of the machine.
  */
 export type ServerName = 'raw' | 'sdk' | 'sdk-sqlite' | 'sdk-system' | 'memory' | 'sqlite';
 
 export interface BenchOptions {
-  /** Length of one round of one server. */
+  /** The length of one round of one server, in seconds. */
   readonly seconds: number;
   readonly rounds: number;
-  /** Of the row `million` on PostgreSQL. */
+  /** The rows of the benchmark `million` on PostgreSQL. */
   readonly rows: number;
 }
 
@@ -24,25 +23,25 @@ export interface BenchOptions {
 export interface Server {
   readonly name: ServerName;
   readonly port: number;
-  /** Of its files. */
+  /** The directory of its files. */
   readonly directory: string;
   usage(): Promise<Usage>;
   stop(): Promise<void>;
 }
 
-/** What one server did in one row: medians over the rounds. */
+/** The results of one server in one row: medians over the rounds. */
 export interface Figures {
   readonly requestsPerSecond: number;
   readonly p50Ms: number;
   readonly p99Ms: number;
   /** Server processor time per request, in microseconds. */
   readonly cpuMicros: number;
-  /** Length of one answer. */
+  /** The length of one response. */
   readonly bytes: number;
 }
 
 export interface StartOptions {
-  /** Where its directory is made. @default that for temporary files */
+  /** The parent of the server's directory. @default the directory for temporary files */
   readonly directory?: string;
   readonly environment?: Readonly<Record<string, string>>;
 }
@@ -50,10 +49,10 @@ export interface StartOptions {
 const serverCore = 0;
 const loadCore = 1;
 
-/** Starts servers and puts load on them; stops whatever is left when disposed of. */
+/** Starts servers and puts load on them; stops the remaining servers when disposed. */
 export class Bench implements AsyncDisposable {
   readonly options: BenchOptions;
-  /** Where it is older than the one that we bring along. */
+  /** The Node of the machine, if it is older than the one of this checkout. */
   readonly systemNode: SystemNode | undefined = findSystemNode();
   readonly #load: Helper<Job, LoadResult>;
   readonly #servers = new Set<Server>();
@@ -71,7 +70,7 @@ export class Bench implements AsyncDisposable {
     return new Bench(options, helper);
   }
 
-  /** The official SDK on each Node that there is to run it on. */
+  /** The official SDK on each available Node. */
   get sdks(): readonly ServerName[] {
     return this.systemNode === undefined ? ['sdk'] : ['sdk-system', 'sdk'];
   }
@@ -115,7 +114,7 @@ export class Bench implements AsyncDisposable {
     }
   }
 
-  /** Puts load on one server; an answer that is not as expected fails the benchmark. */
+  /** Puts load on one server; an unexpected response fails the benchmark. */
   async load(
     request: RequestTemplate,
     limits: {
@@ -139,7 +138,7 @@ export class Bench implements AsyncDisposable {
     return result;
   }
 
-  /** A client that sends a request and never reads, until `hangUp`. */
+  /** Sends a request and never reads the response, until `hangUp`. */
   async ignore(request: RequestTemplate): Promise<void> {
     await this.#load.ask({ kind: 'ignore', request });
   }
@@ -150,7 +149,7 @@ export class Bench implements AsyncDisposable {
 
   /**
    * Runs the same load on several servers in turn, round after round, so that a slow moment of the
-   * machine falls on all of them; then takes the medians.
+   * machine affects all of them. Returns the medians.
    */
   async compare(
     names: readonly ServerName[],
@@ -161,8 +160,7 @@ export class Bench implements AsyncDisposable {
     for (const name of names) {
       const server = await this.start(name);
       const request = await requestFor(server);
-      // Until the compiler has seen enough of it, a server is measured half interpreted: by requests, and
-      // not by time, since a busy machine is slow.
+      // A warm-up until V8 has compiled the code, counted in requests because a busy machine is slow.
       await this.load(request, { requests: 20_000, seconds: 120 });
       entrants.push({ server, request, rounds: [] as Figures[] });
     }

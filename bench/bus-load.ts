@@ -1,4 +1,4 @@
-/** The asking side of the bus row. The argument is the address of the broker. */
+/** The client side of the bus row. The argument is the URL of the broker. */
 import { Connection } from 'rabbitmq-client';
 import { done, openBus, ownResponseQueue, topics } from '../src/bus/index.ts';
 import {
@@ -15,10 +15,10 @@ import { answerQuestions } from './ipc.ts';
 
 const [, , url = ''] = process.argv;
 
-/** Asks once; resolves with the text of the answer. */
+/** Sends one request; resolves with the text of the response. */
 type Ask = (body: string, id: string) => Promise<string>;
 
-/** Matches answers to pending requests. */
+/** Matches responses to pending requests. */
 class Waiting {
   readonly #waiting = new Map<string, (answer: string) => void>();
 
@@ -51,7 +51,7 @@ async function ours(): Promise<Ask> {
     waiting.for(id, () =>
       bus.publish(
         topics.task(busAgentName),
-        // Who asks and waits for the answer needs no news on the way, as the bare side has none.
+        // This client waits for the result, so it needs no updates; the bare side has none either.
         { type: 'task', body, correlationId: id, replyTo, headers: { updates: 'none' } },
         { mandatory: true },
       ),

@@ -1,12 +1,12 @@
 import { DatabaseSync } from 'node:sqlite';
 import { Client } from 'pg';
 
-/** Contexts of tasks with a superseded question each: a short conversation and a long one. */
+/** Contexts whose tasks have one superseded question each: a short and a long conversation. */
 export const conversations = { short: 1_000, long: 8_000 } as const;
 
 /**
- * Rows of `tasks` made of one real task: 1 in 100 failed, 1 in 1,000 waits for input, ten share a
- * context; status times are a millisecond apart, the last of them now.
+ * Rows of `tasks`, copied from one real task. 1 in 100 failed, 1 in 1,000 waits for input, ten share a
+ * context. Status times are a millisecond apart, the last one is now.
  */
 function columns(owner: string, count: number, now: number): string {
   return `${idOf('n')} AS id, '${owner}' AS agent, owner, 'context-' || n / 10 AS context_id,
@@ -14,12 +14,12 @@ function columns(owner: string, count: number, now: number): string {
     ${now} - ${count} + n AS status_time, version`;
 }
 
-/** As long as a UUID. */
+/** An id with the length of a UUID. */
 function idOf(number: string): string {
   return `'01a1ef76-fd3e-75b1-9651-' || substr('00000000000' || ${number}, -12)`;
 }
 
-/** Copies the only task of a SQLite store, which no process may have open. */
+/** Copies the only task of a SQLite store. No process may have the file open. */
 export function cloneSqlite(path: string, count: number): void {
   using database = new DatabaseSync(path);
   const now = Date.now();
@@ -44,7 +44,10 @@ export function cloneSqlite(path: string, count: number): void {
     COMMIT`);
 }
 
-/** Copies the only task of a PostgreSQL store, with a message for each copy; half of these have expired. */
+/**
+ * Copies the only task of a PostgreSQL store, with a message for each copy; half of the messages have
+ * expired.
+ */
 export async function clonePostgres(url: string, count: number): Promise<void> {
   const client = new Client({ connectionString: url });
   await client.connect();

@@ -2,17 +2,17 @@ import { connect, type Socket } from 'node:net';
 
 export interface HttpAnswer {
   readonly status: number;
-  /** The end of the body: all of a short one, the last few kilobytes of a long one. */
+  /** The end of the body: the whole of a short one, the last few kilobytes of a long one. */
   readonly tail: string;
-  /** Length of the body. */
+  /** The length of the body. */
   readonly bytes: number;
 }
 
 const tailLength = 4096;
 
 /**
- * One kept-alive HTTP/1.1 connection, one request at a time. Written for the load generator alone:
- * `node:http` costs more per request than some of the servers that it would have to measure.
+ * A kept-alive HTTP/1.1 connection with one request at a time. Written for the load generator:
+ * `node:http` costs more per request than some of the servers under test.
  *
  * States: idle, `head` (waiting for the end of the header), `sized` (content-length known), `chunked`.
  */
@@ -23,7 +23,7 @@ export class Connection {
   #status = 0;
   #tail = '';
   #bytes = 0;
-  /** Bytes of the body, or of the present chunk, that are still to come. */
+  /** Bytes of the body, or of the current chunk, that are still missing. */
   #missing = 0;
   #settle: ((answer: HttpAnswer) => void) | undefined;
   #fail: ((error: Error) => void) | undefined;
@@ -43,7 +43,7 @@ export class Connection {
     });
   }
 
-  /** Sends a whole request, header and body, and waits for the whole answer. */
+  /** Sends a whole request, header and body, and waits for the whole response. */
   send(request: string): Promise<HttpAnswer> {
     return new Promise((resolve, reject) => {
       this.#state = 'head';
@@ -55,7 +55,7 @@ export class Connection {
     });
   }
 
-  /** Sends a request and reads nothing any more. */
+  /** Sends a request and stops reading. */
   ignore(request: string): void {
     this.#socket.pause();
     this.#socket.write(request, 'latin1');

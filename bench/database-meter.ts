@@ -1,13 +1,13 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import { Client } from 'pg';
 
-/** What a PostgreSQL server on this machine has spent so far. */
+/** The resources that a PostgreSQL server on this machine has used so far. */
 export interface DatabaseUsage {
   /** Processor time of all its processes, in microseconds. */
   readonly cpuMicros: number;
   /** Bytes written to the write-ahead log. */
   readonly walBytes: number;
-  /** Updates of rows of the store that changed no index, and all of them. */
+  /** Updates of store rows that changed no index, and all updates. */
   readonly hotUpdates: number;
   readonly updates: number;
 }
@@ -44,7 +44,7 @@ export class DatabaseMeter implements AsyncDisposable {
     };
   }
 
-  /** Bytes that stay for each task: those of tables whose rows go with the turn do not count. */
+  /** Bytes that remain for each task, without tables whose rows are deleted after the turn. */
   async storedBytesOfTask(): Promise<number> {
     const found = await this.#client.query<{ bytes: string }>(
       `SELECT sum(pg_total_relation_size(oid)) / (SELECT count(*) FROM legate.ended_tasks) AS bytes
@@ -54,7 +54,7 @@ export class DatabaseMeter implements AsyncDisposable {
     return Number(found.rows[0]?.bytes);
   }
 
-  /** Keeps one snapshot open until disposed, as a dump or an analyst does. */
+  /** Keeps one snapshot open until disposed, like a dump or an analytical query. */
   async openSnapshot(url: string): Promise<AsyncDisposable> {
     const client = new Client({ connectionString: url });
     await client.connect();
@@ -76,7 +76,7 @@ interface Stat {
   readonly withChildren: number;
 }
 
-/** Of the processes that live, and of those that have ended. */
+/** CPU of the running processes and of those that have ended. */
 function cpuMicros(postmaster: number): number {
   const children = readdirSync('/proc')
     .filter((name) => /^\d+$/.test(name))
@@ -84,7 +84,7 @@ function cpuMicros(postmaster: number): number {
       try {
         return [statOf(Number(name))];
       } catch {
-        // It ended meanwhile.
+        // The process ended in the meantime.
         return [];
       }
     })
@@ -95,7 +95,7 @@ function cpuMicros(postmaster: number): number {
 
 function statOf(pid: number): Stat {
   const text = readFileSync(`/proc/${pid}/stat`, 'utf8');
-  // The name before the last parenthesis may hold blanks.
+  // The name before the last parenthesis can contain spaces.
   const fields = text
     .slice(text.lastIndexOf(')') + 2)
     .split(' ')

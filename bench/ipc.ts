@@ -4,7 +4,7 @@ import { availableParallelism } from 'node:os';
 import { fileURLToPath } from 'node:url';
 import type { Answered, Asked } from './protocol.ts';
 
-/** A process of the benchmark that can be asked things. */
+/** A process of the benchmark that answers requests. */
 export interface Helper<Question, Answer> {
   ask(question: Question): Promise<Answer>;
   stop(): Promise<void>;
@@ -14,20 +14,20 @@ export interface HelperOptions {
   /** Relative to this folder. */
   readonly file: string;
   readonly arguments?: readonly string[];
-  /** The Node to run it with. @default the one that runs the benchmark */
+  /** The Node that runs it. @default the Node that runs the benchmark */
   readonly node?: string;
-  /** Beside the environment of the benchmark. */
+  /** Additional environment variables. */
   readonly environment?: Readonly<Record<string, string>>;
-  /** The processor to stay on, where `taskset` exists. @default any */
+  /** The processor to pin it to, if `taskset` exists. @default any */
   readonly core?: number;
 }
 
 const canPin = spawnSync('taskset', ['-c', '0', 'true']).status === 0;
 
-/** Whether the server and the load have processors of their own. */
+/** Whether the server and the load generator run on different processors. */
 export const isPinned = canPin && availableParallelism() > 1;
 
-/** Starts a helper; resolves once it has sent its first message, which it returns. */
+/** Starts a helper; resolves with its first message. */
 export async function startHelper<Question, Answer, Ready>(
   options: HelperOptions,
 ): Promise<{ helper: Helper<Question, Answer>; ready: Ready }> {
@@ -81,7 +81,7 @@ function asker<Question, Answer>(child: ChildProcess, name: string): Helper<Ques
   };
 }
 
-/** The other side: says that it is ready, and answers until the main process is gone. */
+/** The helper's side: reports that it is ready, and answers requests until the main process exits. */
 export function answerQuestions<Question, Answer>(
   answer: (question: Question) => Promise<Answer>,
   ready: unknown = {},

@@ -1,4 +1,4 @@
-/** The load generator: a process that does what the jobs it is sent say, one at a time. */
+/** The load generator: a process that runs the jobs that it receives, one at a time. */
 import { Connection } from './connection.ts';
 import { answerQuestions } from './ipc.ts';
 import type { Job, LoadResult, RequestTemplate } from './protocol.ts';
@@ -65,7 +65,7 @@ async function load(job: Extract<Job, { kind: 'load' }>): Promise<LoadResult> {
 }
 
 async function until(time: number): Promise<void> {
-  // Rounded up: a timer may come a part of a millisecond early.
+  // Rounded up: a timer can fire a fraction of a millisecond early.
   const milliseconds = Math.ceil(time - performance.now());
   if (milliseconds > 0) await new Promise((resolve) => setTimeout(resolve, milliseconds));
 }
@@ -75,7 +75,7 @@ function requestMaker(template: RequestTemplate): () => string {
   const head =
     'POST / HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Type: application/json\r\n' +
     `Accept: ${template.accept}\r\nA2A-Version: 1.0\r\nContent-Length: `;
-  // Shaped like a UUID; a random prefix keeps the ids of different jobs apart.
+  // Shaped like a UUID; a random prefix separates the ids of different jobs.
   const prefix = crypto.randomUUID().slice(0, 24);
   let count = 0;
   return () => {

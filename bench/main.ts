@@ -1,4 +1,4 @@
-/** `npm run bench`: what the servers cost, side by side in one run. */
+/** `npm run bench`: compares the servers side by side in one run. */
 import { parseArgs } from 'node:util';
 import { endServers } from '../test/support/servers.ts';
 import { Bench } from './bench.ts';

@@ -1,6 +1,6 @@
 /**
- * What the benchmark's processes say to each other. The main process starts the servers under test
- * and the load generator as processes of their own, and asks them over IPC.
+ * The messages between the processes of the benchmark. The main process starts the servers under test and
+ * the load generator as separate processes, and sends them requests over IPC.
  */
 
 /** The measurements that a server under test reports. */
@@ -9,23 +9,25 @@ export interface Usage {
   readonly cpuMicros: number;
   /** Resident memory in bytes. */
   readonly rss: number;
-  /** The highest of `rss` seen since the last answer, sampled every 100 ms. */
+  /** The highest `rss` since the previous report, sampled every 100 ms. */
   readonly peakRss: number;
-  /** Turns that the agent has finished, and how long the last of them took in milliseconds. */
+  /**
+   * The number of turns that the agent has finished, and the duration of the last one in milliseconds.
+   */
   readonly turns: number;
   readonly lastTurnMs: number;
 }
 
-/** A POST whose body differs from request to request in one place. */
+/** A POST whose bodies differ in one place. */
 export interface RequestTemplate {
   readonly port: number;
   readonly accept: string;
-  /** ASCII, both; between them stands a value. */
+  /** ASCII, both; a value is inserted between them. */
   readonly before: string;
   readonly after: string;
-  /** Used in turn; without them each request gets a new id. */
+  /** The values, used in turn; without them each request gets a new id. */
   readonly values?: readonly string[];
-  /** An answer without this text, or without status 200, is an error. */
+  /** A response without this text, or without status 200, is an error. */
   readonly expects: string;
 }
 
@@ -34,13 +36,16 @@ export type Job =
       readonly kind: 'load';
       readonly request: RequestTemplate;
       readonly connections: number;
-      /** Ends the load, whichever comes first. */
+      /** The first limit that is reached ends the load. */
       readonly milliseconds: number;
       readonly requests: number;
-      /** Requests are due at this rate, and their time counts from then; without it, after each answer. */
+      /**
+       * Requests are due at this rate, and their latency counts from then. Without it, each request
+       * follows the previous response.
+       */
       readonly perSecond?: number;
     }
-  /** Sends one request and leaves its answer unread until the next `hang-up`. */
+  /** Sends one request and doesn't read the response until the next `hang-up`. */
   | { readonly kind: 'ignore'; readonly request: RequestTemplate }
   | { readonly kind: 'hang-up' };
 
@@ -50,13 +55,13 @@ export interface LoadResult {
   readonly seconds: number;
   readonly p50Ms: number;
   readonly p99Ms: number;
-  /** Of all answers together, bodies only. */
+  /** The bytes of all response bodies. */
   readonly bytes: number;
-  /** The start of one wrong answer, for the error message. */
+  /** The start of one unexpected response, for the error message. */
   readonly firstError?: string;
 }
 
-/** One question over IPC and its answer; `id` pairs them. */
+/** One request over IPC and its response; `id` correlates them. */
 export interface Asked<Question> {
   readonly id: number;
   readonly question: Question;

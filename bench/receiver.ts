@@ -1,15 +1,15 @@
-/** A receiver of webhooks that fails every tenth call, by an error and by a broken line in turn. */
+/** A webhook receiver that fails every tenth call, alternately with an error and a broken connection. */
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { answerQuestions } from './ipc.ts';
 
-/** What a receiver has seen. */
+/** The calls that a receiver has counted. */
 export interface Received {
   readonly calls: number;
   readonly failed: number;
-  /** Different deliveries that were taken. */
+  /** Distinct accepted deliveries. */
   readonly delivered: number;
-  /** Taken after a later one of the same webhook. */
+  /** Deliveries accepted after a later one of the same webhook. */
   readonly outOfOrder: number;
 }
 
@@ -36,7 +36,7 @@ if (import.meta.main) {
       const before = last.get(hook) ?? 0;
       if (sequence > before) {
         delivered += 1;
-        // What was skipped can only come too late now.
+        // Skipped deliveries can only arrive too late now.
         outOfOrder += sequence - before - 1;
         last.set(hook, sequence);
       }

@@ -9,7 +9,7 @@ export interface Measurement {
   readonly result: RowResult;
 }
 
-/** What one row has shown, for people. */
+/** Prints the results of one row. */
 export function printRow({ row, result }: Measurement): void {
   console.log(`\n${row.title}`);
   if (result.figures !== undefined) {
@@ -34,10 +34,10 @@ export function printRow({ row, result }: Measurement): void {
   }
 }
 
-/** Servers under this load leave nothing of their core, unless they wait for a disk. */
+/** Under this load, a server uses its whole core, unless it waits for a disk. */
 const freeCore = 0.75;
 
-/** The part of one processor that a server used. */
+/** The share of one processor that a server used. */
 function coreShare({ requestsPerSecond, cpuMicros }: Figures): number {
   return (requestsPerSecond * cpuMicros) / 1e6;
 }
@@ -49,7 +49,7 @@ function warnOfOtherLoad(figures: readonly Figures[]): void {
   );
 }
 
-/** All verdicts, and how many of them hold. */
+/** Prints all verdicts; returns whether all of them hold. */
 export function printVerdicts(measurements: readonly Measurement[]): boolean {
   const verdicts = measurements.flatMap(({ row, result }) =>
     result.verdicts.map((verdict) => ({ row, verdict })),
@@ -64,7 +64,7 @@ export function printVerdicts(measurements: readonly Measurement[]): boolean {
   return missed === 0;
 }
 
-/** Writes all of it next to the benchmark, for machines; returns where. */
+/** Writes the results as JSON next to the benchmark; returns the path. */
 export async function writeReport(
   measurements: readonly Measurement[],
   { options, systemNode }: Bench,

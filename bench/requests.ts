@@ -5,7 +5,7 @@ type Shape = Pick<RequestTemplate, 'before' | 'after'>;
 const echoWords = 'What is the weather in Lisbon tomorrow, and shall I take an umbrella?';
 const completed = 'TASK_STATE_COMPLETED';
 
-/** A message with a new id; the answer is its task. */
+/** A message with a new id; the response is its task. */
 export function sendMessage(port: number, words: string = echoWords): RequestTemplate {
   return {
     port,
@@ -15,7 +15,7 @@ export function sendMessage(port: number, words: string = echoWords): RequestTem
   };
 }
 
-/** A message with a new id; the answer is a stream of events. */
+/** A message with a new id; the response is a stream of events. */
 export function streamMessage(port: number, words: string = echoWords): RequestTemplate {
   return {
     port,
@@ -81,7 +81,7 @@ function messageWith(method: string, words: string, configuration?: object): Sha
   return rpc(method, (hole) => ({ message: userMessage(hole, words), configuration }));
 }
 
-/** The body of a call, cut where the value of each request goes. */
+/** The body of a call, split where the value of each request is inserted. */
 function rpc(method: string, parameters: (hole: string) => object): Shape {
   const hole = '<hole>';
   const body = JSON.stringify({ jsonrpc: '2.0', id: 1, method, params: parameters(hole) });

@@ -1,8 +1,8 @@
 import type { Bench, Figures, ServerName } from './bench.ts';
 
-/** One workload, measured on several servers, with the bars it has to clear. */
+/** One workload, measured on several servers, with the limits that it must meet. */
 export interface Row {
-  /** As given to `--only`. */
+  /** The name for `--only`. */
   readonly name: string;
   readonly title: string;
   run(bench: Bench): Promise<RowResult>;
@@ -10,13 +10,13 @@ export interface Row {
 
 export interface RowResult {
   readonly verdicts: readonly Verdict[];
-  /** Where the row is a matter of requests per second. */
+  /** Present if the row measures requests per second. */
   readonly figures?: ReadonlyMap<ServerName, Figures>;
-  /** Further numbers worth keeping, by what they are. */
+  /** Further numbers, by their descriptions. */
   readonly notes?: Readonly<Record<string, number>>;
 }
 
-/** One claim, its number and the bar that the number has to clear. */
+/** One claim, its number, and the limit that the number must meet. */
 export interface Verdict {
   readonly claim: string;
   readonly value: number;
@@ -38,10 +38,10 @@ export function holds({ value, bound, bar }: Verdict): boolean {
 }
 
 /**
- * Compares one of our servers with the official SDK. The bar applies to the SDK on the same Node as
- * ours, so that it compares two programs, not two Nodes. If the machine has an older Node, which users
- * of the SDK run there, the report has that ratio, too. Server CPU shows the difference when the load
- * generator is the bottleneck.
+ * Compares one of our servers with the official SDK. The limit applies to the SDK on the same Node as
+ * ours, so that it compares two programs, not two Nodes. If the machine has an older Node, which users of
+ * the SDK run, the report has that ratio, too. Server CPU shows the difference when the load generator is
+ * the bottleneck.
  */
 export function besideSdk(
   figures: ReadonlyMap<ServerName, Figures>,
@@ -60,7 +60,7 @@ export function besideSdk(
   };
 }
 
-/** How many times the one server does what the other does. */
+/** A figure of one server relative to that of another. */
 export function ratio(
   figures: ReadonlyMap<ServerName, Figures>,
   pick: keyof Figures,

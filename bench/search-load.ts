@@ -14,7 +14,7 @@ const vocabulary = 20_000;
 const dimensions = 256;
 const queries = 100;
 
-/** From 0 up to 1, the same in each run. */
+/** Random numbers from 0 up to 1, the same in each run. */
 function randomOf(seed: number): () => number {
   let state = seed;
   return () => {
@@ -27,7 +27,7 @@ const random = randomOf(7);
 const letters = 'bcdfghklmnprstvz';
 const vowels = 'aeiou';
 
-/** A word for each rank: a few syllables that say the number. */
+/** A word for each rank: a few syllables that encode the number. */
 function wordOf(rank: number): string {
   let rest = rank + 1;
   let word = '';
@@ -38,7 +38,7 @@ function wordOf(rank: number): string {
   return `${word}x`;
 }
 
-/** Zipf: the word of rank n stands 1/n as often as the first. */
+/** Zipf: the word of rank n occurs 1/n as often as the first. */
 const zipf = () => Math.min(vocabulary - 1, Math.floor(vocabulary ** random()) - 1);
 
 const textOf = () => Array.from({ length: wordsOfPassage }, () => wordOf(zipf())).join(' ');
@@ -52,13 +52,13 @@ function passagesOf(document: number): readonly Passage[] {
 }
 
 const mebibyte = 1024 * 1024;
-/** The peak of the process, in MiB. */
+/** The peak memory of the process, in MiB. */
 const peak = () => process.resourceUsage().maxRSS / 1024;
 
 globalThis.gc?.();
 const before = process.memoryUsage().rss / mebibyte;
 const documents = Array.from({ length: count / perDocument }, (_, at) => passagesOf(at));
-// What making the texts left behind is not the cost of the index.
+// The garbage of creating the texts is not a cost of the index.
 globalThis.gc?.();
 const index = await PassageIndex.build(documents.flat());
 
@@ -78,7 +78,7 @@ const rareMs = await cpuOf(rare);
 const commonMs = await cpuOf(() => common);
 const peakMiB = peak() - before;
 
-// A model that counts what it is asked: a change of one document embeds its passages and no others.
+// A model that counts its requests: a changed document embeds only its own passages.
 let asked = 0;
 const embedder: Embedder = {
   modelId: 'counting',

@@ -4,9 +4,9 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 
-/** Makes the flushes of a process slower, by a library that is compiled now and loaded before libc. */
+/** Slows down the flushes of a process, by a library that is compiled here and preloaded. */
 export class SlowFlush implements Disposable {
-  /** For the process. */
+  /** The environment of the process. */
   readonly environment: Readonly<Record<string, string>>;
   readonly #directory = mkdtempSync(join(tmpdir(), 'slow-flush-'));
 

@@ -6,13 +6,14 @@ import { fileURLToPath } from 'node:url';
 /** The Node installed on this machine. */
 export interface SystemNode {
   readonly path: string;
-  /** Like `v20.20.2`. */
+  /** For example `v20.20.2`. */
   readonly version: string;
 }
 
 /**
- * The Node that a program here runs on unless it brings one along, as ours does and the official SDK
- * does not: the first on the path that no package put there. Undefined where it is as new as ours.
+ * The Node that programs on this machine use by default, as the official SDK does (Legate installs its
+ * own): the first on the path that no package installed. Undefined if it is as new as the one of this
+ * checkout.
  */
 export function findSystemNode(): SystemNode | undefined {
   const directories = (process.env['PATH'] ?? '').split(delimiter);
@@ -25,7 +26,9 @@ export function findSystemNode(): SystemNode | undefined {
   return majorOf(version) < majorOf(process.version) ? { path, version } : undefined;
 }
 
-/** Makes the SDK's server into JavaScript, since older Nodes know no types; returns its file. */
+/**
+ * Compiles the SDK's server to JavaScript, because older Nodes can't run TypeScript; returns its file.
+ */
 export function buildSdkServer(): string {
   const here = fileURLToPath(new URL('.', import.meta.url));
   const compiler = fileURLToPath(import.meta.resolve('typescript/package.json'));

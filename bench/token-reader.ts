@@ -1,19 +1,19 @@
-/** Reads many streams of tokens at once, and notes how late each token comes. */
+/** Reads many streams of tokens at once, and records the delay of each token. */
 import { once } from 'node:events';
 import { type IncomingMessage, request } from 'node:http';
 import { answerQuestions } from './ipc.ts';
 
-/** What this process can be asked: the delays of all tokens but the first ones of each stream. */
+/** The requests to this process: the delays of all tokens after the warm-up of each stream. */
 export interface ReadingJob {
   readonly port: number;
   readonly streams: number;
-  /** Of each stream. */
+  /** The tokens of each stream. */
   readonly tokens: number;
-  /** Tokens of each stream that do not count: connections open and code warms up during them. */
+  /** Tokens of each stream that are not counted: connections open and code warms up during them. */
   readonly warmUp: number;
 }
 
-/** Milliseconds. */
+/** In milliseconds. */
 export interface Delays {
   readonly median: number;
   readonly p99: number;
@@ -25,10 +25,10 @@ answerQuestions<ReadingJob, Delays>(async ({ port, streams, tokens, warmUp }) =>
   return { median: quantile(delays, 0.5), p99: quantile(delays, 0.99) };
 });
 
-/** The time that it was due; several may come as one piece. */
+/** The due time of a token; one chunk can contain several. */
 const token = /(\d{13}(?:\.\d+)?) /g;
 
-/** Plain node:http: what reads 10,000 events a second must not be what is measured. */
+/** Uses node:http: the reader of 10,000 events per second must not be the bottleneck. */
 async function readOne(port: number, tokens: number): Promise<readonly number[]> {
   const sending = request({
     host: '127.0.0.1',

@@ -1,8 +1,8 @@
-/** What a message asks the agent under test to do; the prefix of its text. */
+/** The job of a message for the agent under test; the prefix of its text. */
 export type Work =
   /** One artifact with the text of the message. */
   | { readonly kind: 'echo' }
-  /** One artifact in pieces. */
+  /** One artifact in chunks. */
   | { readonly kind: 'chunks'; readonly count: number; readonly size: number }
   /** One artifact that is replaced repeatedly: endless events, and a task that stays small. */
   | { readonly kind: 'replacements'; readonly count: number; readonly size: number };

@@ -19,5 +19,5 @@ for (const file of globSync('src/**/*.{sql,yml,json,html,proto,py,template}', { 
   if (/__fixtures__|\/testing\//.test(file)) continue;
   cpSync(join(root, file), join(out, relative('src', file)));
 }
-// Beside the code is where it looks for its page.
+// The code looks for its page in the folder beside it.
 cpSync(await buildPage(join(root, 'inspector')), join(out, 'inspector'), { recursive: true });

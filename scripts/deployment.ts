@@ -1,12 +1,12 @@
 /**
- * Checks what `deploy/` ships, without a container daemon and without a cluster:
- * - the steps of the Dockerfile are executed in a temporary folder, and the result answers at /health;
- * - the Helm chart is linted and rendered with several values, and every object is validated against the
- *   schemas of Kubernetes and of KEDA;
- * - compose.yml is validated against the Compose specification, Prometheus' rules and configuration with
- *   promtool, the dashboard's queries against the metrics.
- * Helm, the schemas and the validator come from the Go module proxy and from PyPI; what this machine can't
- * run is named and makes the run fail, unless `--skip-missing` is given.
+ * Checks the files of `deploy/`, without a container daemon and without a cluster:
+ * - executes the steps of the Dockerfile in a temporary folder, and requests /health of the result;
+ * - lints the Helm chart, renders it with several values, and validates every object against the schemas
+ *   of Kubernetes and of KEDA;
+ * - validates compose.yml against the Compose specification, Prometheus' rules and configuration with
+ *   promtool, and the dashboard's queries against the metrics.
+ * Downloads Helm, the schemas and the validator from the Go module proxy and from PyPI. A check that this
+ * machine can't run is named and fails the run, unless `--skip-missing` is given.
  * Usage: npm run deployment [-- --skip-missing]
  */
 import { parseArgs } from 'node:util';

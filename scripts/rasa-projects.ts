@@ -1,12 +1,12 @@
 /**
- * Tries projects written for Rasa: loads each below the given folders, builds its assistant, and runs its
- * end-to-end tests. No model is called: what one would answer is derived from each test's own expectations
- * (scripts/rasa-projects/answers.ts). Actions in Python run as `legate run` runs them, with the interpreter of
- * the project's .venv or of VIRTUAL_ENV. Nothing of the projects is stored.
- * "starts" is what `legate run` decides, with the variables that are set.
+ * Tries projects written for Rasa: loads each project below the given folders, builds its assistant, and
+ * runs its end-to-end tests. Calls no model: its responses are derived from each test's own expectations
+ * (scripts/rasa-projects/answers.ts). Actions in Python run as in `legate run`, with the interpreter of
+ * the project's .venv or of VIRTUAL_ENV. Stores nothing of the projects.
+ * "starts" is the decision of `legate run`, with the variables that are set.
  * Usage: npm run rasa-projects -- [--tests FOLDER] [--env] [--failures] DIR...
- * `--tests` is a folder inside the project; `--env` starts projects as if each variable was set; `--failures`
- * prints what each failed test expected.
+ * `--tests` is a folder inside the project; `--env` starts projects as if every variable were set;
+ * `--failures` prints the expectations of each failed test.
  */
 import { styleText, parseArgs } from 'node:util';
 import { findProjects } from './rasa-projects/find-projects.ts';

@@ -1,6 +1,7 @@
 /**
- * Writes docs/reference, the module graph of ARCHITECTURE.md, and the dashboard of deploy/ from the
- * code: `npm run reference`. A test fails when a file is not what this would write, and when the code has a key, a flag, a metric or an error that nobody describes.
+ * Generates docs/reference, the module graph of ARCHITECTURE.md, and the dashboard of deploy/ from the
+ * code: `npm run reference`. A test fails if a file differs from the generated one, or if the code has a
+ * key, a flag, a metric or an error without a description.
  */
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';

@@ -1,7 +1,8 @@
 /**
  * Runs the fast part of the suite, by default with the Node that runs this script.
  * Usage: node scripts/test-fast.ts [--node 22]. `--node` installs the newest release of that line into
- * node_modules/.cache (linux-x64 only) and also follows the README with it, from the packed package.
+ * node_modules/.cache (linux-x64 only) and also runs the steps of the README with it, from the packed
+ * package.
  */
 import { execFileSync } from 'node:child_process';
 import { mkdirSync } from 'node:fs';
@@ -18,7 +19,10 @@ const fastPart = [
   'src/http/',
   'src/client/',
 ];
-/** What runs the compiled package: other Nodes than the one of this repository can't run its sources. */
+/**
+ * The tests that run the compiled package: other Node releases than this repository's can't run its
+ * sources.
+ */
 const packagePart = ['src/cli/launcher.test.ts', 'test/newcomer/'];
 
 function installNode(line: string): string {
@@ -40,6 +44,6 @@ const files = values.node === undefined ? fastPart : [...fastPart, ...packagePar
 try {
   execFileSync(node, [vitest, 'run', ...files], { cwd: root, stdio: 'inherit' });
 } catch {
-  // The reporter has said what failed.
+  // The reporter already printed the failures.
   process.exitCode = 1;
 }

@@ -1,8 +1,8 @@
 /**
- * How well the generator without a model understands people: accuracy by category over the corpora in
- * test/understanding, and CPU per message.
- * Usage: npm run understanding [-- --failures [category]] [-- --project bank]. `--failures` lists what was misunderstood
- * in the tuned part; the part kept apart is only ever counted.
+ * Measures how well the generator without a model understands messages: accuracy by category over the
+ * corpora in test/understanding, and CPU per message.
+ * Usage: npm run understanding [-- --failures [category]] [-- --project bank]. `--failures` lists the
+ * misunderstood messages of the tuned part; the held-out part is only counted.
  */
 import { parseArgs } from 'node:util';
 import { type Judged, measure, projectNames } from '../test/understanding/measure.ts';

@@ -1,8 +1,10 @@
 /**
  * Counts the files and functions of src/ that one operation runs through, by V8's precise coverage.
- * Usage: node scripts/walks.ts. RabbitMQ is taken from AMQP_URL; without it the third walk uses the in-memory bus.
+ * Usage: node scripts/walks.ts. The third walk uses RabbitMQ at AMQP_URL, or the in-memory bus without
+ * it.
  *
- * Each walk runs twice and the second run is counted, so that what happens once per process is left out.
+ * Each walk runs twice and only the second run is counted, which excludes work that happens once per
+ * process.
  */
 import { mkdtempSync, rmSync } from 'node:fs';
 import { Session } from 'node:inspector/promises';

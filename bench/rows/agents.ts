@@ -5,10 +5,10 @@ import type { Delays, ReadingJob } from '../token-reader.ts';
 
 const streams = 200;
 const tokens = 250;
-/** Tokens of each stream that do not count. */
+/** Tokens of each stream that are not counted. */
 const warmUp = 50;
 
-/** What the framework costs around a model that costs nothing. */
+/** Measures the overhead of the framework, with a model that takes no time. */
 export const agents: Row = {
   name: 'agents',
   title: `agents: a step of the loop, an idle session, ${streams} streams of 50 tokens/s`,
@@ -25,7 +25,7 @@ export const agents: Row = {
       const plainMicros = await helper.ask({ kind: 'step', runs: 500, isResumable: false });
       const idleBytes = await helper.ask({ kind: 'idle', sessions: 2_000 });
       const job = { port: ready.port, streams, tokens, warmUp };
-      // The first streams of a process open and end while their code is compiled.
+      // The first streams of a process run while V8 compiles their code.
       await reader.ask({ ...job, tokens: warmUp, warmUp: 0 });
       const before = await helper.ask({ kind: 'cpu' });
       const { median, p99 } = await reader.ask(job);

@@ -17,13 +17,13 @@ import { atLeast, type Row } from '../row.ts';
 
 type Measured = BusLoadResult & { readonly cpuMicros: number };
 
-/** Seconds of one round: short, so that a slow moment of the machine falls on all kinds. */
+/** The length of one round in seconds: short, so that a slow moment of the machine affects all kinds. */
 const slice = 2;
 
 /**
- * A task over the bus and back, stored durably on its way, against the same messages sent with
- * rabbitmq-client alone, which stores nothing and runs no task. Nothing is bound to a processor:
- * three processes share what there is.
+ * A task over the bus and back, stored durably on the way, compared with the same messages sent with
+ * rabbitmq-client only, which stores nothing and runs no task. The three processes are not pinned to
+ * processors.
  */
 export const bus: Row = {
   name: 'bus',

@@ -3,7 +3,7 @@ import { streamMessage } from '../requests.ts';
 import { atLeast, atMost, type Row } from '../row.ts';
 import { work } from '../work.ts';
 
-/** A token of a language model, more or less. */
+/** The approximate length of a token of a language model. */
 const size = 8;
 
 /** One long answer, streamed token by token: the time until its last event has arrived. */
@@ -13,7 +13,7 @@ export const chunks: Row = {
   async run(bench) {
     const [ours1000, ours4000] = await times(bench, 'memory', 9);
     const [, sqlite4000] = await times(bench, 'sqlite', 3);
-    // Its time grows with the square of the chunks: some twenty seconds, so it runs once.
+    // Its time grows with the square of the number of chunks, to some twenty seconds, so it runs once.
     const [, sdk4000] = await times(bench, 'sdk', 1);
     return {
       notes: {
@@ -30,7 +30,7 @@ export const chunks: Row = {
   },
 };
 
-/** How long 1,000 chunks take and how long 4,000, one after the other on one server. */
+/** The times of 1,000 and of 4,000 chunks on one server, one after the other. */
 async function times(
   bench: Bench,
   name: ServerName,
@@ -42,7 +42,7 @@ async function times(
     const { seconds } = await bench.load(request, { connections: 1, requests });
     return seconds * 1000;
   };
-  // Until the compiler has seen enough of it, a server is measured half interpreted.
+  // A warm-up until V8 has compiled the code.
   await stream(1000, 10);
   const [of1000, of4000]: [number[], number[]] = [[], []];
   for (let repeat = 0; repeat < repeats; repeat += 1) {

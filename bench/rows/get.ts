@@ -3,7 +3,7 @@ import { besideSdk, type Row } from '../row.ts';
 
 const tasks = 500;
 
-/** Tasks read by id, one after the other of many. */
+/** Reads tasks by id, in rotation. */
 export const get: Row = {
   name: 'get',
   title: `get, ${tasks} tasks in memory`,

@@ -6,16 +6,16 @@ import { atLeast, type Row } from '../row.ts';
 
 const events = 10_000;
 
-/** Frames that a page rendered during something, and how long it took. */
+/** The frames that a page rendered during an action, and its duration. */
 interface Drawn {
   readonly perSecond: number;
   readonly seconds: number;
 }
 
-/** Ten times what a fast model makes, in events per second. */
+/** Ten times the rate of a fast model, in events per second. */
 const perSecond = 1_000;
 
-/** The page of the inspector while an answer of many events streams in, at a rate and all at once. */
+/** The inspector while a response with many events streams in, at a fixed rate and all at once. */
 export const inspector: Row = {
   name: 'inspector',
   title: `the inspector while ${events.toLocaleString('en')} events stream in`,
@@ -55,7 +55,7 @@ export const inspector: Row = {
   },
 };
 
-/** Says something and waits until the turn has ended on the page. */
+/** Sends a message and waits until the page shows the end of the turn. */
 async function say(page: Page, text: string): Promise<void> {
   const turns = await page.locator('.turn').count();
   await page.locator('.composer-text').fill(text);

@@ -9,18 +9,18 @@ import { median } from '../bench.ts';
 import { atMost, type Row } from '../row.ts';
 
 const [few, many] = [10, 100_000];
-/** Calls in flight while the stores are filled, and calls of one round, one after the other. */
+/** Calls in flight while the stores are filled, and sequential calls of one round. */
 const [concurrency, callsPerRound] = [64, 200];
 const caller = { tenant: '', subject: 'user', method: 'bench' };
-/** Calls of one conversation. */
+/** The calls of one conversation. */
 const callsPerConversation = 10;
 
-/** A caller and its peer, with stores of their own. */
+/** A caller and its peer, each with its own store. */
 interface Pair extends AsyncDisposable {
   call(): Promise<void>;
 }
 
-/** Calls to a peer by a caller that has made few or many before, in one process on the memory bus. */
+/** Calls to a peer by a caller with few or many earlier calls, in one process on the memory bus. */
 export const invocations: Row = {
   name: 'invocations',
   title: `a call to a peer, SQLite, after ${many.toLocaleString('en')} earlier calls and after ${few}`,
@@ -34,7 +34,7 @@ export const invocations: Row = {
       await fill(old, many);
       const filledIn = (performance.now() - startedAt) / 1000;
       const measured: { young: number; old: number }[] = [];
-      // In turns, so that a slow moment of the machine falls on both.
+      // In turns, so that a slow moment of the machine affects both.
       for (let round = 0; round < rounds * 5; round += 1) {
         measured.push({ young: await medianCall(young), old: await medianCall(old) });
       }

@@ -33,7 +33,7 @@ export const manyTasks: Row = {
   },
 };
 
-/** The tokens of the first pages, the first page's being empty. */
+/** The tokens of the first pages; the first page's is empty. */
 async function pageTokens(port: number): Promise<readonly string[]> {
   const tokens = [''];
   while (tokens.length < pages) {

@@ -14,7 +14,7 @@ import { atLeast, atMost, type Row, type Verdict } from '../row.ts';
 import { migratePostgres, rewriteSqlite } from './standstill.ts';
 
 const tasks = 1_000_000;
-/** Rows of a task of two messages: its own, two of its log, and one that recognises a repeated message. */
+/** Rows of a task with two messages: its own, two of its log, and one that deduplicates its message. */
 const rowsOfTask = 4;
 /** Rounds of sends and deletions, each followed by a vacuum. */
 const sweeps = 5;
@@ -112,7 +112,7 @@ async function sendOne(options: StoreOptions): Promise<void> {
   await store.close();
 }
 
-/** How long the store takes to open, pages of lists, and turns of conversations of two lengths. */
+/** Measures the time to open the store, pages of lists, and turns of conversations of two lengths. */
 async function inUse(bench: Bench, name: string, options: StoreOptions): Promise<Measured> {
   const start = performance.now();
   const store = await openStore(options);
@@ -157,7 +157,7 @@ async function listed(port: number, parameters: object): Promise<{ nextPageToken
   return page as { nextPageToken: string };
 }
 
-/** Turns of the two conversations alternate, so that a slow moment of the machine falls on both. */
+/** The turns of the two conversations alternate, so that a slow moment of the machine affects both. */
 async function longConversation(store: Store): Promise<number> {
   await using server = await serve(asker, { store });
   const port = Number(new URL(server.url).port);
@@ -174,16 +174,16 @@ async function longConversation(store: Store): Promise<number> {
 }
 
 interface Sweep {
-  /** Tasks for each second. */
+  /** Tasks per second. */
   readonly swept: number;
   readonly sent: number;
-  /** Of all tables and indexes, after a vacuum. */
+  /** Bytes of all tables and indexes, after a vacuum. */
   readonly bytes: number;
 }
 
 /**
- * Deletes ended tasks and expired messages as maintenance does, while a server takes messages: round after
- * round, so that rows take the room of those that went.
+ * Deletes ended tasks and expired messages like maintenance does, while a server receives messages: in
+ * several rounds, so that new rows reuse the space of deleted ones.
  */
 async function sweepBesideSends(
   bench: Bench,

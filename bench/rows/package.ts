@@ -27,7 +27,7 @@ export const packaged: Row = {
   },
 };
 
-/** The quickest: whatever else the machine does can only add to it. */
+/** The fastest run: other load on the machine can only slow it down. */
 async function quickestMs(args: readonly string[]): Promise<number> {
   const took: number[] = [];
   for (let count = 0; count < times; count += 1) {

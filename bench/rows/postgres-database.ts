@@ -7,18 +7,18 @@ const steps = 5;
 const sendsOfStep = 10_000;
 
 export interface DatabaseCost {
-  /** Of one send: processor time in microseconds, and bytes of the write-ahead log. */
+  /** Per send: processor time in microseconds, and bytes of the write-ahead log. */
   readonly cpuMicros: number;
   readonly walBytes: number;
   /** Bytes of tables and indexes for each task. */
   readonly storedBytes: number;
   /** The share of updates that changed no index. */
   readonly hotShare: number;
-  /** Processor time of a send after 50,000 sends beside an open snapshot, of that at its start. */
+  /** Processor time of a send after 50,000 sends beside an open snapshot, relative to that before it. */
   readonly growth: number;
 }
 
-/** What sends cost the database itself; `port` is of the only server on it. */
+/** Measures the cost of sends in the database; `port` is that of its only server. */
 export async function databaseCost(
   bench: Bench,
   { port, database }: { readonly port: number; readonly database: string },

@@ -10,8 +10,8 @@ export interface Delays {
 }
 
 /**
- * How long events take from the agent to subscribers, in milliseconds: to one of the replica that runs
- * the turn, and to one of another. Both hear of the same events.
+ * The delay of events from the agent to subscribers, in milliseconds: to a subscriber of the replica that
+ * runs the turn, and to one of another replica. Both subscribe to the same events.
  */
 export async function eventDelays(
   ports: readonly number[],
@@ -31,7 +31,7 @@ export async function eventDelays(
   return { same: summary(same), other: summary(other) };
 }
 
-/** Notes the age of each event when it comes. */
+/** Records the age of each event on arrival. */
 async function follow(port: number, taskId: string, ages: number[]): Promise<void> {
   const response = await fetch(`http://127.0.0.1:${port}/tasks/${taskId}:subscribe`, {
     headers: { 'a2a-version': '1.0' },
@@ -44,7 +44,7 @@ async function follow(port: number, taskId: string, ages: number[]): Promise<voi
     const frames = text.split('\n\n');
     text = frames.pop() ?? '';
     for (const frame of frames) {
-      // The first frame is a snapshot: events before the subscription do not count.
+      // The first frame is a snapshot: events before the subscription are not counted.
       if (!frame.includes('artifactUpdate')) continue;
       const made = /made ([\d.]+)/.exec(frame)?.[1];
       if (made !== undefined) ages.push(now - Number(made));

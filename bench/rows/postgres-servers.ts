@@ -1,6 +1,6 @@
 import { type Helper, startHelper } from '../ipc.ts';
 
-/** The measurements of our server on PostgreSQL; the SDK's server reports processor time only. */
+/** The measurements of our server on PostgreSQL; the SDK's server reports only processor time. */
 export interface PostgresUsage {
   readonly cpuMicros: number;
   readonly roundTrips?: number;
@@ -13,7 +13,7 @@ export interface Contender extends AsyncDisposable {
   readonly name: string;
   readonly ports: readonly number[];
   readonly database: string;
-  /** Of all of them together. */
+  /** The sum over all servers. */
   usage(): Promise<Required<PostgresUsage>>;
 }
 

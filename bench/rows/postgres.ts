@@ -8,7 +8,7 @@ import { type Contender, startContender } from './postgres-servers.ts';
 
 const connections = 32;
 
-/** What one contender did in one round. */
+/** The results of one contender in one round. */
 export interface Round {
   readonly sends: number;
   readonly cpuMicros: number;
@@ -17,8 +17,9 @@ export interface Round {
 }
 
 /**
- * A message in, a completed task out, with everything in PostgreSQL: one and two replicas of ours beside
- * the official SDK on its table; then how long an event takes to a subscriber of the other replica.
+ * Sends messages and waits for completed tasks, with all data in PostgreSQL: one and two replicas of
+ * Legate, compared with the official SDK and its table. Then measures the delay of events to a subscriber
+ * of the other replica.
  */
 export const postgres: Row = {
   name: 'postgres',

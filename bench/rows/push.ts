@@ -11,17 +11,17 @@ import { work } from '../work.ts';
 
 const deliveries = 10_000;
 const webhooks = 40;
-/** Each task has its first event, its chunks and its end. */
+/** Each task has its first event, its chunks and its final event. */
 const chunks = deliveries / webhooks - 2;
 const sliceSeconds = 0.5;
 const connections = 16;
 const patienceMs = 300_000;
 
 /**
- * 10,000 deliveries to a receiver that fails every tenth call, while others send messages: none may be
- * lost or come out of order, and the senders should hardly notice. Two servers on one processor take
- * the same load at the same time, and one of them delivers besides: whatever the machine is busy with
- * falls on both.
+ * 10,000 deliveries to a receiver that fails every tenth call, while other clients send messages. No
+ * delivery may be lost or arrive out of order, and sending should slow down little. Two servers on one
+ * processor get the same load at the same time, and only one of them has deliveries: other load on the
+ * machine affects both.
  */
 export const push: Row = {
   name: 'push',
@@ -35,7 +35,7 @@ export const push: Row = {
       core: 1,
     });
     stage.defer(() => receiver.helper.stop());
-    // Both warm up together, so that neither has the other's start on its account.
+    // Both warm up together, so that neither is measured during the other's warm-up.
     const warmUp = Math.ceil((bench.options.seconds * bench.options.rounds) / 2 / sliceSeconds);
     await compare(bench, delivering, idle, (count) => count < Math.max(4, warmUp));
     const start = performance.now();
@@ -86,7 +86,7 @@ async function startServer(): Promise<BenchServer> {
   };
 }
 
-/** Messages a second of both servers in the same moment. */
+/** Messages per second of both servers at the same time. */
 interface Slice {
   readonly delivering: number;
   readonly idle: number;
@@ -115,7 +115,7 @@ function ratioOf(slices: readonly Slice[]): number {
   return median(slices.map(({ delivering, idle }) => delivering / idle));
 }
 
-/** Starts the tasks whose events go to the receiver, each to its own webhook. */
+/** Starts the tasks that notify the receiver, each at its own webhook. */
 async function notify(port: number, receiverPort: number): Promise<void> {
   for (let index = 0; index < webhooks; index += 1) {
     await call(port, 'SendMessage', {

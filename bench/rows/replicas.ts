@@ -8,13 +8,13 @@ import { atLeast, atMost, type Row } from '../row.ts';
 import { measure } from './postgres.ts';
 import { startContender } from './postgres-servers.ts';
 
-/** Connections that listen beside that of the server under load. */
+/** Listening connections, besides that of the server under load. */
 const listeners = { few: 1, many: 49 } as const;
 const sends = 5_000;
 
 /**
- * Sends to four replicas on one database, with the limit of contexts that assistants have, and with none;
- * then what a send costs the database beside idle replicas that listen.
+ * Sends to four replicas on one database, with the context limit of assistants and without one. Then
+ * measures the cost of a send in the database beside idle replicas that listen.
  */
 export const replicas: Row = {
   name: 'replicas',
@@ -59,7 +59,7 @@ export const replicas: Row = {
   },
 };
 
-/** A store that announces itself makes the server take the others for replicas; more only listen. */
+/** The server counts a store with a lease as a replica; the further connections only listen. */
 async function besideListeners(
   bench: Bench,
   database: string,
@@ -70,7 +70,7 @@ async function besideListeners(
   );
   const store = await openPostgres({ url: database });
   stage.defer(() => store.close());
-  // Appends to other tasks than this one send nothing.
+  // Appends to other tasks send it no notification.
   stage.defer(store.follow('followed'));
   const meter = stage.use(await DatabaseMeter.open(database));
   const load = (requests: number) =>

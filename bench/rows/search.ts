@@ -10,13 +10,14 @@ const measured = z.object({
   again: z.number(),
 });
 
-/** Documents of 10,000 passages: what they take in memory, in queries and when one document changes. */
+/** Documents of 10,000 passages: their memory, their queries, and the cost of a changed document. */
 export const search: Row = {
   name: 'search',
   title: 'search in 10,000 passages',
   async run() {
-    // A process of its own, because the peak of a process never falls. A small young generation shows what is
-    // needed: with a large one the peak depends on when V8 gets around to its garbage.
+    // In a separate process, because the peak memory of a process never falls. With a small young
+    // generation, the peak shows the memory that is needed; with a large one, it depends on when V8
+    // collects garbage.
     const program = join(import.meta.dirname, '..', 'search-load.ts');
     const { stdout, stderr, status } = spawnSync(
       process.execPath,

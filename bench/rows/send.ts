@@ -21,7 +21,7 @@ export const send: Row = {
   },
 };
 
-/** The same with every task on the disk before it is answered. */
+/** The same, with every task flushed to disk before the response. */
 export const sendSqlite: Row = {
   name: 'send-sqlite',
   title: 'send, SQLite with synchronous=FULL',

@@ -10,9 +10,9 @@ const mebibyte = 1024 * 1024;
 const patienceMs = 120_000;
 
 /**
- * A client asks for a stream and never reads it. Its events may neither hold up the agent nor pile
- * up in memory. The same turn without a listener goes first: it tells how long the agent takes
- * when nothing can hold it up, and lets the process grow to its working size.
+ * A client opens a stream and never reads it. Its events must neither delay the agent nor accumulate in
+ * memory. The same turn runs first without a subscriber: it measures the agent without any delay, and
+ * lets the process grow to its working size.
  */
 export const silentReader: Row = {
   name: 'silent-reader',
@@ -64,7 +64,7 @@ async function measure(bench: Bench, name: ServerName): Promise<Measured> {
   };
 }
 
-/** Waits until the agent has ended that many turns; the peak covers the whole wait. */
+/** Waits until the agent has ended this many turns; the peak covers the whole wait. */
 async function turnEnded(server: Server, turns: number) {
   const deadline = performance.now() + patienceMs;
   let peakRss = 0;

@@ -9,8 +9,8 @@ const sendsPerSecond = 1_000;
 const getsPerSecond = 100;
 
 /**
- * A disk that takes 5 ms for each flush, on SQLite. The file is in memory where the machine has such a
- * directory, so that no other flush counts. GetTask waits for flushes on the event loop:
+ * SQLite on a disk that takes 5 ms for each flush. The file is in memory if the machine has such a
+ * directory, so that only these flushes count. GetTask waits for flushes on the event loop:
  * docs/decisions/2026-11-18-sqlite-writer-thread.md.
  */
 export const slowDisk: Row = {

@@ -4,7 +4,7 @@ import { postgres } from '../../test/support/postgres.ts';
 import { migrate, readMigrations } from '../../src/store/postgres/migrations.ts';
 import { migrateSqlite } from '../../src/store/sqlite/maintenance.ts';
 
-/** The last schema before open and ended tasks got tables of their own. */
+/** The last schema before open and ended tasks got separate tables. */
 const former = 10;
 const senders = 4;
 const admit = `SELECT kind FROM legate.admit('echo', 'bench', $1, $1, $1, 'r1', 1, '{}', NULL, NULL, NULL,
@@ -50,7 +50,7 @@ export async function migratePostgres(
   }
 }
 
-/** How long `legate store migrate` rewrites a file that cannot shrink yet, in milliseconds. */
+/** The duration of `legate store migrate` for a file that cannot shrink yet, in milliseconds. */
 export function rewriteSqlite(path: string): number {
   {
     using database = new DatabaseSync(path);

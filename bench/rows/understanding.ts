@@ -19,7 +19,7 @@ const messages = [
   'book a foreign flight for 2 on friday and find my urgent invoice',
 ];
 
-/** CPU of reading a message without a model, in milliseconds, with so many flows. */
+/** CPU of reading a message without a model, in milliseconds, with this many flows. */
 async function cpuPerMessage(count: number): Promise<number> {
   const made = Array.from({ length: count }, (_, at) => {
     const [verb, thing, kind] = [
@@ -48,7 +48,7 @@ async function cpuPerMessage(count: number): Promise<number> {
   return (user + system) / 1_000 / (rounds * messages.length);
 }
 
-/** What understanding a message costs without a model. */
+/** Measures the CPU of understanding a message without a model. */
 export const understanding: Row = {
   name: 'understanding',
   title: 'a message read without a model, 30 and 500 flows',

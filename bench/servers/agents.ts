@@ -1,4 +1,4 @@
-/** Agents with a model that costs nothing, to measure what the framework around it costs. */
+/** Agents with a model that takes no time, to measure the overhead of the framework. */
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -12,7 +12,7 @@ import { serve } from '../../src/http/index.ts';
 import { openStore } from '../../src/store/index.ts';
 import { answerQuestions } from '../ipc.ts';
 
-/** What this process can be asked. */
+/** The requests to this process. */
 export type AgentQuestion =
   | { readonly kind: 'step'; readonly runs: number; readonly isResumable: boolean }
   | { readonly kind: 'idle'; readonly sessions: number }
@@ -53,7 +53,7 @@ function streamOf(parts: Parts): ReadableStream<LanguageModelV4StreamPart> {
   });
 }
 
-/** Calls a tool in every step but the last. */
+/** Calls a tool in every step except the last. */
 const stepping = modelOf((prompt) => {
   const steps = prompt.filter(({ role }) => role === 'tool').length;
   const said: LanguageModelV4StreamPart =
@@ -63,7 +63,7 @@ const stepping = modelOf((prompt) => {
   return streamOf([said, finish].values());
 });
 
-/** Says the time that each token is due, at a steady pace. */
+/** Streams the due time of each token, at a steady rate. */
 const ticking = modelOf((prompt) => {
   const { content } = prompt.at(-1) as unknown as { content: readonly { text: string }[] };
   const count = Number(content[0]?.text);
@@ -84,8 +84,8 @@ const noop = tool({ name: 'noop', description: 'Does nothing.', run: () => 'ok' 
 const stepper = llmAgent({ name: 'stepper', model: stepping, tools: [noop] });
 
 /**
- * CPU microseconds of one step of the loop: a model's answer and a tool's result. Agents are resumable by
- * default: their answers and calls are journaled.
+ * CPU microseconds of one step of the loop: a model's response and a tool's result. Agents are resumable
+ * by default: the journal stores their model responses and tool calls.
  */
 async function step(runs: number, isResumable: boolean): Promise<number> {
   const runner = new Runner({
@@ -96,7 +96,7 @@ async function step(runs: number, isResumable: boolean): Promise<number> {
   const run = async (count: number): Promise<void> => {
     for (let index = 0; index < count; index += 1) await runner.run({ message: 'go' });
   };
-  // The code is compiled by then.
+  // A warm-up until V8 has compiled the code.
   await run(runs * 4);
   const before = process.cpuUsage();
   await run(runs);
@@ -105,7 +105,7 @@ async function step(runs: number, isResumable: boolean): Promise<number> {
   return (user + system) / (runs * stepsPerRun);
 }
 
-/** Bytes of heap for each session that was used and rests, with its state in a file. */
+/** Heap bytes of each idle session, with its state in a file. */
 async function idle(sessions: number): Promise<number> {
   const folder = await mkdtemp(join(tmpdir(), 'legate-bench-'));
   const store = await openStore({ type: 'sqlite', path: join(folder, 'store.db') });

@@ -1,7 +1,7 @@
 /**
- * The answering side of the bus row, by the first argument: `ours` hosts an agent with SQLite in the
- * folder of the third; `bare` and `rpc` answer with rabbitmq-client alone. The second is the address
- * of the broker.
+ * The server side of the bus row, selected by the first argument. `ours` hosts an agent with SQLite in
+ * the folder of the third argument; `bare` and `rpc` respond with rabbitmq-client only. The second
+ * argument is the URL of the broker.
  */
 import { join } from 'node:path';
 import { Connection } from 'rabbitmq-client';
@@ -31,7 +31,7 @@ async function host(): Promise<void> {
   });
 }
 
-/** As the library has it: answers go straight to who asked, and are lost with it. */
+/** The library's own way: responses go directly to the client, and are lost with it. */
 async function answerCalls(connection: Connection): Promise<void> {
   const consumer = connection.createConsumer(
     { queue: rpcQueue, qos: { prefetchCount: inFlight } },
@@ -42,7 +42,7 @@ async function answerCalls(connection: Connection): Promise<void> {
   await new Promise((resolve) => void consumer.once('ready', resolve));
 }
 
-/** With the promises of the bus: a request is abandoned only once its answer is safe. */
+/** With the guarantees of the bus: a request is acknowledged only after its response is confirmed. */
 async function answerDurably(connection: Connection): Promise<void> {
   const publisher = connection.createPublisher({ confirm: true });
   const consumer = connection.createConsumer(

@@ -1,19 +1,19 @@
 import { answerQuestions } from '../ipc.ts';
 import type { Usage } from '../protocol.ts';
 
-/** Measures the process it runs in. */
+/** Measures its own process. */
 export class Instruments {
   #turns = 0;
   #lastTurnMs = 0;
   #peakRss = 0;
 
-  /** Tells the main process where the server listens, and answers what it asks from then on. */
+  /** Reports the server's port to the main process, and answers its requests from then on. */
   report(port: number): void {
     setInterval(() => this.#sample(), 100).unref();
     answerQuestions<unknown, Usage>(async () => this.#usage(), { port });
   }
 
-  /** Call when a turn starts; call the result when it has ended. */
+  /** Call it when a turn starts; call the returned function when the turn has ended. */
   turn(): () => void {
     const start = performance.now();
     return () => {

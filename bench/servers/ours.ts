@@ -1,5 +1,5 @@
 /**
- * Our server, on the store named by the first argument; SQLite keeps its file in the second.
+ * Legate on the store that the first argument names; the second is the folder of the SQLite file.
  */
 import { join } from 'node:path';
 import { agent } from '../../src/agents/index.ts';
@@ -36,7 +36,7 @@ const echo = agent(
         append: work.kind === 'chunks' && index > 0,
         lastChunk: index === work.count - 1,
       };
-      // An agent that streams waits for its model between two pieces.
+      // An agent that streams waits for its model between two chunks.
       await new Promise((resolve) => setImmediate(resolve));
     }
     end();

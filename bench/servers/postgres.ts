@@ -1,4 +1,4 @@
-/** Our server on the PostgreSQL database named by the first argument; the second limits its contexts. */
+/** Legate on the PostgreSQL database of the first argument; the second limits its contexts. */
 import { agent } from '../../src/agents/index.ts';
 import { serve } from '../../src/http/index.ts';
 import { artifact } from '../../src/protocol/index.ts';

@@ -1,6 +1,6 @@
 /**
- * The floor: `node:http` alone, which parses the request, makes fresh ids and writes an answer as
- * large as the others' answers. It keeps nothing and checks nothing.
+ * The lower bound: `node:http` only, which parses the request, creates new ids and writes a response as
+ * large as the others'. It stores and checks nothing.
  */
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
@@ -37,7 +37,7 @@ function answer(
     history: [{ ...params.message, contextId, taskId }],
   };
   if (request.headers.accept === 'text/event-stream') return stream(response, id, task);
-  // A few tasks for GetTask to find: the first ones sent.
+  // Keeps the first tasks, for GetTask.
   if (kept.size < 1000) kept.set(task.id, task);
   reply(response, id, { task });
 }

@@ -3,7 +3,7 @@ import { DatabaseTaskStore } from '@a2a-js/sdk/server/database';
 import { Kysely, PostgresDialect, SqliteDialect } from 'kysely';
 import { Pool } from 'pg';
 
-/** As the official SDK's migrations make it. */
+/** The tables of the official SDK's migrations. */
 const table = `
   CREATE TABLE tasks (
     tenant text NOT NULL, owner text NOT NULL, id text NOT NULL, context_id text NOT NULL,
@@ -12,7 +12,7 @@ const table = `
   CREATE INDEX by_time ON tasks (tenant, owner, status_last_updated, id);
   CREATE INDEX by_context ON tasks (tenant, owner, context_id, status_last_updated, id)`;
 
-/** The official SDK's own store, on an empty database: the URL of a PostgreSQL one or a SQLite file. */
+/** Opens the official SDK's own store on an empty database: a PostgreSQL URL or a SQLite file. */
 export function openSdkStore(location: string): Promise<TaskStore> {
   return location.includes('://') ? openPostgres(location) : openSqlite(location);
 }
@@ -23,9 +23,12 @@ async function openPostgres(url: string): Promise<TaskStore> {
   return new DatabaseTaskStore(new Kysely({ dialect: new PostgresDialect({ pool }) }));
 }
 
-/** As durable as ours: each commit is flushed. Kysely expects the API of better-sqlite3, close to Node's. */
+/**
+ * As durable as ours: each commit is flushed. Kysely expects the API of better-sqlite3, which Node's
+ * resembles.
+ */
 async function openSqlite(path: string): Promise<TaskStore> {
-  // The Node of the machine may have no SQLite.
+  // The machine's Node can lack SQLite.
   const { DatabaseSync } = await import('node:sqlite');
   const file = new DatabaseSync(path);
   file.exec('PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL');

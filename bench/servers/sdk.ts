@@ -1,6 +1,6 @@
 /**
- * The official JavaScript SDK as its samples set it up: Express, the default handler, in memory or in
- * the database named by the first argument: the URL of a PostgreSQL one, or a SQLite file.
+ * The official JavaScript SDK, configured as in its samples: Express and the default handler. It stores
+ * tasks in memory or in the database of the first argument: a PostgreSQL URL, or a SQLite file.
  */
 import type { AddressInfo } from 'node:net';
 import { type AgentCard, type Artifact, type Part, TaskState } from '@a2a-js/sdk';
@@ -65,7 +65,7 @@ async function publishWork(context: RequestContext, bus: ExecutionEventBus): Pro
       append: work.kind === 'chunks' && index > 0,
       lastChunk: index === work.count - 1,
     });
-    // An agent that streams waits for its model between two pieces.
+    // An agent that streams waits for its model between two chunks.
     await new Promise((resolve) => setImmediate(resolve));
   }
 }

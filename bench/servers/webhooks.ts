@@ -1,4 +1,4 @@
-/** Our server on SQLite, in the directory of the first argument, with webhooks on. */
+/** Legate on SQLite in the directory of the first argument, with webhooks enabled. */
 import { join } from 'node:path';
 import { agent } from '../../src/agents/index.ts';
 import { serve } from '../../src/http/index.ts';

@@ -51,7 +51,10 @@ const variants: Readonly<Record<string, readonly string[]>> = {
   ],
 };
 
-/** Every object that the chart renders, against the schemas of Kubernetes, KEDA and the Prometheus Operator. */
+/**
+ * Validates every object that the chart renders against the schemas of Kubernetes, KEDA and the
+ * Prometheus Operator.
+ */
 export async function checkChart(): Promise<string> {
   const helmBinary = helm();
   const definitions = [

@@ -1,7 +1,7 @@
 import { join } from 'node:path';
 import { company, deploy, goModule, output, python } from './tools.ts';
 
-/** The Compose files against the schema of the Compose specification. */
+/** Validates the Compose files against the schema of the Compose specification. */
 export async function checkCompose(): Promise<string> {
   const schemas = goModule('github.com/compose-spec/compose-go/v2', 'v2.9.1');
   const validate = join(import.meta.dirname, 'validate.py');

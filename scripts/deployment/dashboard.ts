@@ -18,8 +18,8 @@ const schema = z.object({
 });
 
 /**
- * Checks the dashboard as it is shipped: the file against the types of Grafana's schema, unknown keys included,
- * unique ids, panels that don't overlap, and a data source that a variable chooses. Returns its queries.
+ * Checks the dashboard file: against the types of Grafana's schema, including unknown keys, for unique
+ * ids, for panels that don't overlap, and for a data source that a variable selects. Returns its queries.
  */
 export function checkDashboard(): readonly string[] {
   const text = readFileSync(join(deploy, 'grafana/legate.json'), 'utf8');
@@ -50,7 +50,10 @@ function overlap(one: Area, other: Area): boolean {
   );
 }
 
-/** TypeScript reads the file as a literal of the type. In the checkout, so that it finds the schema. */
+/**
+ * TypeScript checks the file as a literal of the type. The file is in the checkout, so that it finds the
+ * schema.
+ */
 function checkTypes(text: string): void {
   const folder = join(root, `.legate/dashboard-${process.pid}`);
   mkdirSync(folder, { recursive: true });

@@ -4,17 +4,17 @@ import { basename, join } from 'node:path';
 import { promisify } from 'node:util';
 import { z } from 'zod';
 
-/** Not synchronous: the registry of a test may be in this process. */
+/** Asynchronous: the registry of a test can run in this process. */
 const run = promisify(execFile);
 
-/** What the steps of a Dockerfile have made. */
+/** The result of the steps of a Dockerfile. */
 export interface BuiltImage {
   /** The working directory of the last stage. */
   readonly directory: string;
   /** ENTRYPOINT and CMD. */
   readonly entrypoint: readonly string[];
   readonly command: readonly string[];
-  /** The folders of its PATH. */
+  /** The folders that it adds to PATH. */
   readonly path: readonly string[];
   /** The number of COPY and RUN instructions. */
   readonly steps: number;
@@ -24,14 +24,14 @@ export interface DockerfileOptions {
   readonly file: string;
   /** The build context: a folder. */
   readonly context: string;
-  /** An empty folder; every stage gets one below it that stands for its file system. */
+  /** An empty folder; every stage gets a subfolder as its file system. */
   readonly place: string;
   readonly env: NodeJS.ProcessEnv;
 }
 
 /**
- * Executes the steps of a Dockerfile without a container, in folders that stand for the file systems of its
- * stages. Users, owners, ports and base images have no counterpart here.
+ * Executes the steps of a Dockerfile without a container, in folders that represent the file systems of
+ * its stages. Ignores users, owners, ports and base images.
  */
 export async function executeDockerfile({
   file,
@@ -66,7 +66,7 @@ export async function executeDockerfile({
       copy(filled, { context, directory, stages });
       steps += 1;
     } else if (name === 'RUN') {
-      // Only root may change owners. The step empties npm's cache, so it gets one of its own.
+      // Only root can change owners. The step empties npm's cache, so it gets a separate one.
       await run('sh', ['-ec', filled.replace(/ && chown .*$/, '')], {
         cwd: directory,
         env: { ...env, npm_config_cache: join(place, 'npm-cache') },
@@ -105,7 +105,7 @@ interface Copy {
   readonly stages: ReadonlyMap<string, string>;
 }
 
-/** One or more sources, then the target, as COPY has them. */
+/** Copies one or more sources to the last path, like COPY. */
 function copy(text: string, { context, directory, stages }: Copy): void {
   const words = text.split(/\s+/);
   const from = /^--from=(\w+)$/.exec(words[0] ?? '')?.[1];
@@ -133,7 +133,10 @@ function copy(text: string, { context, directory, stages }: Copy): void {
   }
 }
 
-/** The files of a checkout without those that git ignores; of another folder, without what .dockerignore lists. */
+/**
+ * The files of a checkout that git doesn't ignore; of another folder, the files that .dockerignore
+ * doesn't list.
+ */
 function contextFiles(context: string): readonly string[] {
   const listed = spawnSync(
     'git',

@@ -11,9 +11,9 @@ import { type BuiltImage, executeDockerfile } from './dockerfile.ts';
 import { deploy, output, root } from './tools.ts';
 
 /**
- * Executes the steps of the Dockerfile without a container, mounts the sample files of `deploy/` and starts the
- * image's command as it is written, on every address, with PostgreSQL. Then does the same for an image of a
- * project that `legate init` creates.
+ * Executes the steps of the Dockerfile without a container, mounts the sample files of `deploy/` and
+ * starts the unchanged command of the image, on every address, with PostgreSQL. Then does the same for
+ * the image of a project that `legate init` creates.
  */
 export async function checkImage(): Promise<string> {
   const place = mkdtempSync(join(tmpdir(), 'legate-image-'));

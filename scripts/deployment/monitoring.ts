@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { checkDashboard } from './dashboard.ts';
 import { company, deploy, MissingToolError, output, root } from './tools.ts';
 
-/** Prometheus' rules and configuration, by promtool of Debian's package `prometheus`. */
+/** Checks Prometheus' rules and configuration with promtool of Debian's package `prometheus`. */
 export async function checkMonitoring(): Promise<string> {
   if (!existsSync('/usr/bin/promtool'))
     throw new MissingToolError('promtool is not installed (apt-get install prometheus)');
@@ -18,7 +18,7 @@ export async function checkMonitoring(): Promise<string> {
   return `${count} alert rules, ${queries.length} queries of the dashboard`;
 }
 
-/** promtool reads queries as recording rules; JSON is YAML. */
+/** Checks queries as recording rules, which promtool reads; JSON is YAML. */
 function checkQueries(queries: readonly string[]): void {
   const rules = queries.map((expr, at) => ({ record: `dashboard:query_${at}`, expr }));
   const folder = mkdtempSync(join(tmpdir(), 'legate-monitoring-'));

@@ -6,13 +6,13 @@ import { z } from 'zod';
 export const root = join(import.meta.dirname, '../..');
 export const deploy = join(root, 'deploy');
 export const company = join(root, 'examples/company');
-/** What was installed for the checks; kept between runs. */
+/** The folder of installed tools; kept between runs. */
 const cache = join(root, 'node_modules/.cache/legate-deployment');
 
-/** A program that the checks need and that can't be had here. */
+/** A program that the checks need is not available on this machine. */
 export class MissingToolError extends Error {}
 
-/** Runs a program and returns what it prints; a failure has both outputs. */
+/** Runs a program and returns its output; the error of a failure has both outputs. */
 export function output(
   command: string,
   args: readonly string[],
@@ -51,7 +51,7 @@ function isInstalled(command: string): boolean {
   }
 }
 
-/** As in Helm's own build: without these, Helm takes every cluster for Kubernetes 1.20. */
+/** The flags of Helm's own build: without them, Helm treats every cluster as Kubernetes 1.20. */
 const kubernetes = ['chartutil', 'lint/rules']
   .flatMap((place) => [
     `-X helm.sh/helm/v3/pkg/${place}.k8sVersionMajor=1`,
@@ -59,7 +59,7 @@ const kubernetes = ['chartutil', 'lint/rules']
   ])
   .join(' ');
 
-/** Helm: the installed one, else built by Go. */
+/** The installed Helm; without one, builds it with Go. */
 export function helm(): string {
   if (isInstalled('helm')) return 'helm';
   const built = join(cache, 'bin/helm');

@@ -15,7 +15,7 @@ import kubernetes_validate
 import yaml
 
 
-# YAML 1.1 has a type for "=", which definitions use as text.
+# YAML 1.1 has a type for "=", which definitions use as a string.
 yaml.SafeLoader.add_constructor("tag:yaml.org,2002:value", yaml.SafeLoader.construct_yaml_str)
 
 
@@ -24,7 +24,7 @@ def custom_schemas(folders, kinds):
     paths = [path for folder in folders.split(os.pathsep) for path in pathlib.Path(folder).glob("*.yaml")]
     for path in paths:
         text = path.read_text()
-        # Definitions are large: the others are not parsed.
+        # Definitions are large: files without a needed kind are not parsed.
         if not any(f"kind: {kind}\n" in text for kind in kinds):
             continue
         for definition in yaml.safe_load_all(text):

@@ -1,10 +1,10 @@
 import { Client } from 'pg';
 import { startPostgres } from '../../test/support/postgres.ts';
 
-/** A PostgreSQL server that outlives the test runs of single mutants, so that each need not start its own. */
+/** A PostgreSQL server that the test runs of all mutants share. */
 export interface TestDatabase {
   readonly url: string;
-  /** Drops what a test run left. */
+  /** Drops the databases of a test run. */
   empty(): Promise<void>;
 }
 
@@ -23,7 +23,7 @@ export async function startDatabase(): Promise<TestDatabase> {
       await client.end();
     }
   };
-  // Nothing here outlives the machine.
+  // The data need not survive a crash of the machine.
   await query('ALTER SYSTEM SET fsync = off', 'SELECT pg_reload_conf()');
   return {
     url: url.href,

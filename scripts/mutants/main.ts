@@ -1,12 +1,12 @@
 /**
- * Seeded mutation testing of the modules whose mistakes lose or leak tasks.
+ * Seeded mutation testing of the modules whose defects lose or leak tasks.
  * Usage: node scripts/mutants/main.ts [--count 300] [--from 0] [--seed 16] [--modules tasks,store,auth,push]
  *   [--report FILE]
  *
- * Draws mutants at random, applies one at a time in a copy of the checkout, and runs the tests of the module
- * until the first failure: those that import the file first, then the rest of its module. A mutant survives
- * when all of them pass. `--from` skips the first mutants of the draw, so that a sample can be run in
- * portions. Exits with 1 if fewer than 90 % were killed.
+ * Draws mutants at random, applies one at a time in a copy of the checkout, and runs the tests of the
+ * module until the first failure: first the tests that import the file, then the rest of its module. A
+ * mutant survives if all of them pass. `--from` skips the first mutants of the draw, so that a sample can
+ * be run in portions. Exits with 1 if fewer than 90 % were killed.
  */
 import {
   chmodSync,
@@ -45,7 +45,7 @@ const { values } = parseArgs({
   },
 });
 const root = join(import.meta.dirname, '../..');
-/** Tests outside of a module that show what it promises, in the order in which they are tried. */
+/** Tests outside of a module that cover its guarantees, in the order in which they run. */
 const furtherTests: Readonly<Record<string, readonly string[]>> = {
   tasks: ['test/agents/**', 'src/http/**', 'test/restart/**'],
   store: ['src/tasks/**'],
@@ -111,7 +111,7 @@ function mutantsOf(file: string): Mutant[] {
   return found;
 }
 
-/** The generator of Numerical Recipes: the same seed draws the same mutants from the same source. */
+/** The generator of Numerical Recipes: a seed always draws the same mutants from the same source. */
 function drawing(seed: number): () => number {
   let state = seed >>> 0;
   return () => {
@@ -128,7 +128,10 @@ function draw<T>(items: readonly T[], count: number, random: () => number): T[] 
   return drawn;
 }
 
-/** Tests of a mutant: those that import its file, its folder's, its module's, then further ones. */
+/**
+ * The tests of a mutant: those that import its file, those of its folder and of its module, then further
+ * ones.
+ */
 function roundsOf({ file }: Mutant): string[][] {
   const module = file.split('/')[1] ?? '';
   const near = globSync(`${dirname(file)}/*.test.ts`, { cwd: root });
@@ -159,7 +162,7 @@ const survivors: string[] = [];
 const database = await startDatabase();
 let tests: TestProcess | undefined;
 try {
-  // Tests that act as another user read modules here.
+  // Tests that run as another user read modules in this folder.
   chmodSync(copy, 0o755);
   cpSync(root, copy, {
     recursive: true,

@@ -2,12 +2,12 @@ import { type ChildProcess, fork } from 'node:child_process';
 import { join } from 'node:path';
 import type { TestAnswer, TestRequest } from './test-request.ts';
 
-/** A mutant whose tests take longer has an endless loop in it, which only ending the process stops. */
+/** Tests that take longer are in an endless loop, which only killing the process stops. */
 const HUNG_AFTER_MS = 5 * 60_000;
 
 export interface TestResult {
   readonly outcome: 'killed' | 'SURVIVED' | 'hung';
-  /** The first failed test. A timeout on a busy machine may be no more than that. */
+  /** The first failed test. On a busy machine, a timeout may not be caused by the mutant. */
   readonly failure?: string;
 }
 

@@ -1,4 +1,4 @@
-/** What the parent asks of the process that runs the tests. */
+/** A request to the process that runs the tests. */
 export interface TestRequest {
   /** The mutated file, relative to the checkout. */
   readonly changed: string;

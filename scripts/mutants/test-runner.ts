@@ -1,7 +1,7 @@
 /**
- * Runs chosen test files of a checkout in one long-lived process, so that mutants share the start of Vitest and
- * its transformed modules. Receives { changed, rounds } and answers with the first failure of the rounds, which run
- * in order.
+ * Runs selected test files of a checkout in one long-lived process, so that mutants share the start of
+ * Vitest and its transformed modules. Receives { changed, rounds } and responds with the first failure of
+ * the rounds, which run in order.
  */
 import { join, resolve } from 'node:path';
 import { createVitest } from 'vitest/node';
@@ -12,11 +12,11 @@ const vitest = await createVitest('test', {
   bail: 1,
   maxWorkers: 1,
   reporters: [{}],
-  // Tests that compare times would call a slow machine a killed mutant.
+  // On a slow machine, tests that compare times fail without a mutant.
   exclude: ['test/replicas/**', 'test/simulation/**'],
 });
 await vitest.standalone();
-// Changes are announced by the parent.
+// The parent announces changes.
 await vitest.vite.watcher.close();
 const specifications = await vitest.globTestSpecifications();
 

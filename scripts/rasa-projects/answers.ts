@@ -3,7 +3,7 @@ import type { UserStep } from '../../src/assistant/e2e/checks.ts';
 import type { JsonValue } from '../../src/protocol/index.ts';
 import { guessValues } from './values.ts';
 
-/** Answers that a model could give to one message, in the order in which they are tried. */
+/** The largest number of model answers that are tried for one message. */
 const MAX_ANSWERS = 80;
 const MAX_COMBINATIONS = 12;
 const MAX_FLOWS = 8;
@@ -11,8 +11,8 @@ const MAX_FLOWS = 8;
 type Values = Readonly<Record<string, JsonValue>>;
 
 /**
- * What a model could answer to a message, judged by nothing but the message, the project and the
- * expectations of the test: those of this step first, then those of the steps that follow.
+ * The answers that a model could give to a message, derived only from the message, the project and the
+ * expectations of the test: those of this step first, then those of the following steps.
  * @example possibleAnswers(input, test.steps.slice(2)) // ['set slot amount 50', 'start flow transfer', ...]
  */
 export function possibleAnswers(
@@ -61,7 +61,7 @@ class Situation {
     this.#words = (steps[0]?.checks ?? []).map(({ title }) => title).join('\n');
   }
 
-  /** Whether an expectation of this step has a word in it. */
+  /** Whether an expectation of this step contains a word. */
   readonly has = (word: string): boolean => new RegExp(`\\b${word}\\b`).test(this.#words);
 
   /** Answers to the open question. */
@@ -77,7 +77,7 @@ class Situation {
     return fixed.length === 0 ? own : [...own, fixed.join('\n')];
   }
 
-  /** New values, and none, for what was asked before. */
+  /** New values for slots that were asked before, and commands that clear them. */
   corrections(): readonly string[] {
     const { slots, activeCollect, domain } = this.#input;
     const asked = this.#questions(this.#activeFlows()).map(({ slot }) => slot);
@@ -104,12 +104,12 @@ class Situation {
     return [...(together === '' ? [] : [together]), ...named, ...single, ...cleared];
   }
 
-  /** Each flow that may be meant, with the slots that must be filled for the expected question. */
+  /** Starts of each likely flow, with the slots that must be filled for the expected question. */
   flowAnswers(): readonly string[] {
     return this.#ranked().flatMap((id) => this.#starts(id));
   }
 
-  /** Two flows in one message. */
+  /** Starts of two flows in one message. */
   pairs(): readonly string[] {
     const [one, two, three] = this.#ranked();
     const pair = (left?: string, right?: string) =>
@@ -148,7 +148,7 @@ class Situation {
     ].join('\n');
     const isOpen = (name: string) => !fixed.includes(name) && (slots[name] ?? null) === null;
     const filled = (count: number) => this.#filled(head, asked.slice(0, count).filter(isOpen));
-    // The answer to the expected question may be in the message, too, and have been refused.
+    // The message can also contain the answer to the expected question, which was rejected.
     return [...new Set([...filled(stop), head, ...(stop === 0 ? [] : filled(stop + 1))])];
   }
 
@@ -166,7 +166,7 @@ class Situation {
     return combinations;
   }
 
-  /** Ids of the flows that may be started, the likeliest first. */
+  /** Ids of the flows that can be started, the likeliest first. */
   #ranked(): readonly string[] {
     const { flows, text } = this.#input;
     const said = wordsOf(text);
@@ -191,7 +191,7 @@ class Situation {
     return guessValues(slot, this.#input.text, next);
   }
 
-  /** What the next step with expectations about slots expects. */
+  /** The slot values of the next step that expects any. */
   #upcoming(): Values {
     const later = this.#steps.slice(0, 2).map(valuesOf);
     return later.find((values) => Object.keys(values).length > 0) ?? {};
@@ -208,7 +208,7 @@ class Situation {
     return [...new Set(this.#input.stack.map(({ flowId }) => flowId))];
   }
 
-  /** The questions of flows and of those that they call or link to, in order. */
+  /** The questions of flows and of the flows that they call or link to, in order. */
   #questions(
     ids: readonly string[],
     seen = new Set<string>(),
@@ -226,7 +226,7 @@ class Situation {
   }
 }
 
-/** The values that a step expects slots to get; cleared ones are no answer of a model. */
+/** The slot values that a step expects, without cleared ones, which no model answer sets. */
 function valuesOf(step: UserStep | undefined): Values {
   const uses = (step?.checks ?? []).flatMap((check) => check.uses);
   return Object.fromEntries(
@@ -236,7 +236,7 @@ function valuesOf(step: UserStep | undefined): Values {
   );
 }
 
-/** `50` and `"50"` are the same to a model. */
+/** Compares values as a model writes them: `50` and `"50"` are the same. */
 function isSame(left: JsonValue | undefined, right: JsonValue | undefined): boolean {
   const plain = (value: JsonValue | undefined) =>
     typeof value === 'string' ? value : JSON.stringify(value ?? null);

@@ -9,13 +9,13 @@ import { parseCommands } from '../../src/assistant/generators/llm/parse-commands
 import { possibleAnswers } from './answers.ts';
 import { ActionLog } from './failure-reason.ts';
 
-/** Conversations that are tried for one test before it counts as failed. */
+/** Conversations that are tried for one test before it fails. */
 const MAX_ATTEMPTS = 300;
 
 interface Question {
-  /** The step whose message the model was asked about. */
+  /** The step whose message the model was called for. */
   readonly step: number;
-  /** How many answers there are to choose from. */
+  /** The number of possible answers. */
   readonly answers: number;
 }
 
@@ -29,8 +29,8 @@ interface Attempt {
 }
 
 /**
- * Runs a test with the first series of answers that meets its expectations, and with the one that
- * gets furthest when none does.
+ * Runs a test with the first sequence of answers that meets its expectations. If there is none, returns
+ * the attempt that got furthest.
  */
 export async function converse(
   project: Project,
@@ -51,7 +51,7 @@ export async function converse(
   return best;
 }
 
-/** Changes the last answer that the failed step depends on; the one before when there is no other. */
+/** Changes the last answer that the failed step depends on, or the one before it if all were tried. */
 function nextChoices(
   { questions, failedAt }: Attempt,
   choices: readonly number[],

@@ -5,7 +5,7 @@ import type { Logger } from '../../src/telemetry/index.ts';
 const nluComponent =
   /(?:Classifier|Extractor|EntitySynonymMapper|NLUCommandAdapter|LLMBasedRouter|IntentBasedRouter)$/;
 
-/** Log lines of actions as texts, to look for reasons in. */
+/** The log lines of actions as text, to search for reasons. */
 export class ActionLog {
   readonly lines: string[] = [];
 
@@ -26,15 +26,15 @@ export class ActionLog {
   }
 }
 
-/** An error with its causes, anything else as JSON. */
+/** The text of an error with its causes; other values as JSON. */
 function textOf(value: unknown): string {
   if (!(value instanceof Error)) return JSON.stringify(value) ?? '';
   return value.cause === undefined ? value.message : `${value.message}: ${textOf(value.cause)}`;
 }
 
 /**
- * Why a test failed, in the classes that tell what is missing: an invalid test, a judge, a Python module, a
- * failed action, an NLU pipeline; else the expectation that was not met.
+ * The reason why a test failed, by what is missing: an invalid test, a judge, a Python module, a failed
+ * action, an NLU pipeline; otherwise the expectation that was not met.
  */
 export function failureReason(
   { failures }: CaseResult,
@@ -47,19 +47,19 @@ export function failureReason(
   const module = /No module named \\?['"]([\w.]+)/.exec(log)?.[1];
   if (module !== undefined) return `missing Python module: ${module}`;
   const failed = lines.find((line) => line.startsWith('turn.step_failed'));
-  // Sub agents and tools need a model or a server; none of them is called here.
+  // Sub agents and tools need a model or a server, which this script doesn't call.
   if (failed?.includes('nothing answers to call') === true) return 'sub agent';
   if (failed !== undefined) return `action server failed: ${failed.slice(0, 300)}`;
   if (nlu.length > 0) return `NLU pipeline: ${nlu.join(', ')}`;
   return `expectation: ${kinds[0] ?? 'unknown'}`;
 }
 
-/** The NLU components that a project's pipeline names. */
+/** The NLU components in a project's pipeline. */
 export function nluComponents(names: readonly string[]): readonly string[] {
   return names.filter((name) => nluComponent.test(name));
 }
 
-/** The class of a reason: what stands before its colon. */
+/** The class of a reason: the text before its colon. */
 export function reasonClass(reason: string): string {
   return reason.split(':', 1)[0] ?? reason;
 }

@@ -3,7 +3,7 @@ import { join } from 'node:path';
 
 const MAX_DEPTH = 4;
 
-/** The folders of projects in a folder, or the folder itself: those with a domain and flows. */
+/** The folders below a folder, or the folder itself, that have a domain and flows. */
 export function findProjects(folder: string, depth = 0): readonly string[] {
   const has = (name: string) => existsSync(join(folder, name));
   if ((has('domain.yml') || has('domain')) && has('data')) return [folder];

@@ -26,7 +26,7 @@ export interface Outcome {
   readonly flows: number;
   readonly tests: number;
   readonly passed: number;
-  /** Why it does not load or start. */
+  /** The reasons why it does not load or start. */
   readonly reasons: readonly string[];
   readonly failures: readonly Failure[];
 }
@@ -36,11 +36,11 @@ export interface Failure {
   readonly name: string;
   /** In one line. */
   readonly reason: string;
-  /** What was expected and what came instead. */
+  /** The expectation and the actual result. */
   readonly text: string;
 }
 
-/** Placeholders for keys and addresses of services that projects name; none of them is called. */
+/** Placeholders for keys and URLs of services in projects; the script calls none of them. */
 const environment = new Proxy(process.env, {
   get: (known, name) => (typeof name === 'string' ? (known[name] ?? 'placeholder') : undefined),
   has: () => true,
@@ -55,7 +55,7 @@ const environment = new Proxy(process.env, {
 export interface TryOptions {
   /** A folder with tests inside the project. @default the project */
   readonly tests?: string | undefined;
-  /** Whether variables that are not set get a placeholder, also for the start. @default false */
+  /** Whether unset variables get a placeholder for the start, too. @default false */
   readonly env?: boolean | undefined;
 }
 
@@ -78,7 +78,7 @@ export async function tryProject(directory: string, options: TryOptions): Promis
       ...(startProblem === undefined ? [] : [startProblem]),
     ],
   };
-  // Tests ask no service, so that keys of services need not be set for them.
+  // Tests call no service, so the keys of services need not be set.
   const { project: loaded } = await loadProject(places, environment);
   const project = withoutServices(loaded);
   const nlu = nluComponents(given.project.config.components);
@@ -100,13 +100,13 @@ export async function tryProject(directory: string, options: TryOptions): Promis
 
 interface OpenActions extends AsyncDisposable {
   readonly runner: ActionRunner | undefined;
-  /** Why there are no actions. */
+  /** The errors that prevent actions from running. */
   readonly problems: readonly string[];
 }
 
 async function openActions({ project }: LoadedProject, log: ActionLog): Promise<OpenActions> {
   const { endpoints } = project;
-  // An action server that runs elsewhere is started here, for the tests.
+  // For the tests, the script starts an action server that the project expects elsewhere.
   const actionEndpoint = endpoints.actionEndpoint && {
     ...endpoints.actionEndpoint,
     url: undefined,
@@ -125,7 +125,7 @@ async function openActions({ project }: LoadedProject, log: ActionLog): Promise<
   }
 }
 
-/** Why `legate run` would not start the project; undefined when it would. */
+/** The reason why `legate run` would not start the project; undefined if it would. */
 async function startProblemOf(
   project: Project,
   { runner, problems: [problem] }: OpenActions,
@@ -144,7 +144,7 @@ async function startProblemOf(
   }
 }
 
-/** Answers of models are derived, and action servers are started here. */
+/** Removes services: model answers are derived, and the script starts action servers itself. */
 function withoutServices(project: Project): Project {
   const endpoints = { ...project.endpoints, nlg: undefined, modelGroups: new Map() };
   return { ...project, endpoints: { ...endpoints, actionEndpoint: undefined } };

@@ -3,7 +3,7 @@ import type { JsonValue } from '../../src/protocol/index.ts';
 
 /**
  * Values that a model could read from a message for a slot, the likeliest first.
- * @param expected What the test says of the slot, now or later.
+ * @param expected The test's value of the slot, in this step or a later one.
  * @example guessValues(amount, 'send 50$ to Jo', undefined) // ['50', ...]
  */
 export function guessValues(
@@ -52,7 +52,10 @@ function numbersIn(text: string): readonly string[] {
   return text.match(/\d+(?:\.\d+)?/g) ?? [];
 }
 
-/** Parts of a message that name something: addresses, numbers, names, what follows a preposition. */
+/**
+ * Parts of a message that can be a name: addresses, numbers, capitalized words, words after a
+ * preposition.
+ */
 function textsIn(slot: Slot, text: string): readonly string[] {
   const numbers = numbersIn(text);
   const addresses = text.match(/[\w.+-]*@[\w.-]*\w/g) ?? [];

@@ -6,10 +6,10 @@ import { memberTable, nestedOptionTables, plain } from './options.ts';
 
 const root = join(import.meta.dirname, '../..');
 
-/** Types of the options of functions, by their names. */
+/** Matches the names of types with options of functions. */
 const isOptions = /(?:Options|Settings|Callbacks|RunRequest|Context)$/;
 
-/** What every entry of the package exports, and every option. */
+/** The exports of every entry of the package, and all options. */
 export function apiPage(): string {
   const sections = entryFiles.flatMap((entryFile) => {
     const all = exportsOf(join(root, 'src', entryFile)).toSorted((one, other) =>

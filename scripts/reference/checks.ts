@@ -26,7 +26,7 @@ those of the integration test kit, for JavaScript \`examples/conformance/js-sdk.
 | a2a-go 0.3.15 | none |
 | @a2a-js/sdk 1.3.0, 1.0 and 0.3 | \`errors.not-json-rpc\` in 1.0: -32602; \`errors.patch-version\`: 1.0.5 is refused |`;
 
-/** The checks with the sentences that they rest on. */
+/** The checks with the sentences of the specification that they are based on. */
 export function checksPage(): string {
   const titles = new Map<string, string>([
     ['card.found', 'the card is at a well-known path'],

@@ -1,7 +1,7 @@
 import type { Argument, Command, Option } from 'commander';
 import { catalogue } from '../../src/cli/commands/catalogue.ts';
 
-/** Every command with its arguments and flags, as its own help has them. */
+/** Every command with its arguments and flags, as in its help. */
 export function cliPage(): string {
   const parts: string[] = [];
   let group = '';

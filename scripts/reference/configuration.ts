@@ -6,13 +6,13 @@ import { sources } from './scan.ts';
 
 const root = join(import.meta.dirname, '../..');
 
-/** Keys that a reader asks for: `section.number('port')`, lists of keys, fields of a schema. */
+/** Matches the keys that code reads: `section.number('port')`, lists of keys, fields of a schema. */
 const asked =
   /\.(?:text|name|boolean|number|list|names|section|mapping|items|record|object|json|secret|get|getEvenEmpty|require)\(\s*'([a-z0-9_]+)'/g;
 const listed =
   /(?:for \(const \w+ of|Kinds =|secrets =|numbers =|absent =|replaced =) ?\[([^\]]+)\]/g;
 const inSchema = /^\s+([a-z_]+): (?:z(?:\.|$)|positive|routerConfig)/gm;
-/** Readers by the key that they read. */
+/** Matches readers in a map by key. */
 const dispatched = /^ {2}([a-z_]+): read[A-Z]\w*,$/gm;
 const destructured = /const \{([^}]+)\} = fields;/g;
 
@@ -31,12 +31,12 @@ export function keysReadBy(file: string): ReadonlySet<string> {
   return new Set(keys.filter((key) => key !== undefined && !ignored.has(key)) as string[]);
 }
 
-/** Words in those lists that are not keys. */
+/** Words in these lists that are not keys. */
 const ignored = new Set(['const', 'join', 'legate', 'sqlite', 'store']);
 
 const importsReader = /import[^;]*\b(?:Field|Section)\b[^;]*config\/index\.ts'/;
 
-/** Files that read keys of a project and belong to no table. */
+/** Files that read keys of a project and are in no table. */
 export function readersWithoutTable(): readonly string[] {
   const described = new Set([...keyTables.flatMap(({ files }) => files), ...besides]);
   return [...sources()]
@@ -45,7 +45,7 @@ export function readersWithoutTable(): readonly string[] {
     .filter((file) => keysReadBy(file).size > 0);
 }
 
-/** They look again at keys that others read, or at something else. */
+/** Files that read keys of other readers again, or other data. */
 const besides = [
   'src/assistant/project/validate-flows.ts',
   'src/cli/endpoints-file.ts',
@@ -66,7 +66,7 @@ export function mismatches({ title, files, keys }: KeyTable): readonly string[] 
   ];
 }
 
-/** Read as the name of a block, or by a reader of another table. */
+/** Keys that are read as the name of a block, or by a reader of another table. */
 const keptElsewhere = new Set(['store']);
 
 function lastPart(path: string): string {

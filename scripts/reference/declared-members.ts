@@ -2,13 +2,13 @@ import { readFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { type Comment, parseSync, type Statement, type TSType } from 'oxc-parser';
 
-/** A property of a type, as its declaration describes it. */
+/** A property of a type, from its declaration. */
 export interface Member {
   readonly name: string;
   readonly isOptional: boolean;
-  /** As written. */
+  /** The source text of the type. */
   readonly type: string;
-  /** The comment before it, as written. */
+  /** The source text of the comment before it. */
   readonly comment: string;
 }
 
@@ -31,7 +31,7 @@ function sourceOf(file: string): Source {
   return source;
 }
 
-/** The properties of a type that a file declares, imports or passes on, inherited ones first. */
+/** The properties of a type that a file declares, imports or re-exports, inherited ones first. */
 export function membersOf(name: string, file: string): readonly Member[] {
   const source = sourceOf(file);
   for (const statement of source.body) {
@@ -51,7 +51,7 @@ export function membersOf(name: string, file: string): readonly Member[] {
   return elsewhere(name, source);
 }
 
-/** Of a type that the file imports or exports again; other packages' have none. */
+/** The properties of a type that the file imports or re-exports; none for types of other packages. */
 function elsewhere(name: string, { file, body }: Source): readonly Member[] {
   for (const statement of body) {
     const from =
@@ -94,7 +94,7 @@ function ofType(type: TSType, source: Source): readonly Member[] {
   }
 }
 
-/** Properties that some of several types have, with the types of all. */
+/** The properties of any of several types, with the types of all. */
 function alternatives(lists: readonly (readonly Member[])[]): readonly Member[] {
   const found = new Map<string, readonly Member[]>();
   for (const each of lists.flat()) found.set(each.name, [...(found.get(each.name) ?? []), each]);
@@ -151,7 +151,7 @@ function ownMembers(
   });
 }
 
-/** A type may declare again what it inherits. */
+/** Removes inherited properties that the type declares again. */
 function unique(members: readonly Member[]): readonly Member[] {
   return [...new Map(members.map((each) => [each.name, each])).values()];
 }

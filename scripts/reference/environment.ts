@@ -1,6 +1,6 @@
 import { mismatches, sources } from './scan.ts';
 
-/** Every variable of the environment that is read, with what it does. */
+/** Every environment variable that the code reads, with its meaning. */
 const variables: Readonly<Record<string, string>> = {
   LOG_LEVEL:
     'Log level: `debug`, `info`, `warn`, `error` or `silent`; same as `--log-level`. Also the level of programs that set no logger (default: `warn`)',
@@ -48,7 +48,7 @@ const variables: Readonly<Record<string, string>> = {
   XAI_API_KEY: 'Same, for this provider',
 };
 
-/** What every program reads, and what stands for a flag. */
+/** Variables that are common to all programs, and need no description. */
 const usual = new Set([
   'HOME',
   'PATH',

@@ -1,6 +1,6 @@
 import { type ErrorCode, errorTable } from '../../src/protocol/index.ts';
 
-/** When each error comes, and what helps. */
+/** The cause of each error, and its fix. */
 const meanings: Readonly<Record<ErrorCode, readonly [string, string]>> = {
   TASK_NOT_FOUND: [
     'The task does not exist, or belongs to another caller',

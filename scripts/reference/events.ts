@@ -24,7 +24,7 @@ const conversationEvents: Readonly<Record<string, string>> = {
   agent_cancelled: 'A sub agent was cancelled or failed',
 };
 
-/** What agents yield. */
+/** The events that agents yield. */
 const turnEvents: Readonly<Record<string, string>> = {
   working: 'A progress update with text or data; the task is `TASK_STATE_WORKING`',
   'artifact(...)': 'A complete artifact',
@@ -39,7 +39,7 @@ const turnEvents: Readonly<Record<string, string>> = {
   canceled: 'The task was cancelled',
 };
 
-/** What subscribers see, on every binding. */
+/** The events that subscribers receive, on every binding. */
 const streamEvents: Readonly<Record<string, string>> = {
   task: 'The current task; the first event of every stream',
   statusUpdate: 'A new state, with its message',

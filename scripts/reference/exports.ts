@@ -13,13 +13,13 @@ export const entryFiles: readonly string[] = [
   'push/index.ts',
 ];
 
-/** Something that an entry point of the package offers. */
+/** An export of an entry point of the package. */
 export interface Exported {
   readonly name: string;
-  /** Where it is declared. */
+  /** The file that declares it. */
   readonly file: string;
   readonly kind: 'function' | 'class' | 'const' | 'interface' | 'type';
-  /** The comment right before its declaration. */
+  /** The comment directly before its declaration. */
   readonly comment: string | undefined;
 }
 
@@ -27,7 +27,7 @@ const lists = /^export (?:type )?(?:\* from|\{([^}]*)\} from) '(\.[^']+)';/gm;
 const declarations =
   /(?:^\/\*\*((?:(?!\*\/)[\s\S])*)\*\/\n)?^export (?:declare )?(?:abstract )?(?:async )?(function\*?|class|const|interface|type) (\w+)/gm;
 
-/** All that a file exports, wherever it is declared. */
+/** All exports of a file, including re-exports. */
 export function exportsOf(file: string): readonly Exported[] {
   const text = readFileSync(file, 'utf8');
   const own = Array.from(text.matchAll(declarations), ([, comment, kind = '', name = '']) => ({
@@ -46,16 +46,16 @@ export function exportsOf(file: string): readonly Exported[] {
       .flatMap((part) => {
         const [from = '', to = from] = part.split(' as ');
         const found = there.find(({ name }) => name === from);
-        // What is passed on from an import is found where it is declared.
+        // A re-exported import is found in the file that declares it.
         const one = found ?? importedBy(join(dirname(file), path), from);
         return one === undefined ? [] : [{ ...one, name: to }];
       });
   });
-  // Overloads are one thing.
+  // Overloads are one export.
   return [...new Map([...passed, ...own.toReversed()].map((one) => [one.name, one])).values()];
 }
 
-/** What a file imports only to pass it on; undefined for what is another package's. */
+/** An import that a file only re-exports; undefined if another package declares it. */
 function importedBy(file: string, name: string): Exported | undefined {
   const text = readFileSync(file, 'utf8');
   for (const [, names = '', path = ''] of text.matchAll(

@@ -5,20 +5,20 @@ import { type JsonValue, isJsonObject } from '../../src/protocol/index.ts';
 import { keyTables } from './keys.ts';
 import { rasaSamples } from './rasa-samples.ts';
 
-/** What the loader makes of a key: it changes the project, with all or some values, or doesn't. */
+/** How the loader treats a key: it changes the project with all or some values, or it doesn't. */
 export type Treatment = 'supported' | 'partly' | 'warning' | 'no effect' | 'error';
 
 /** A key of a project written for Rasa. */
 export interface RasaKey {
   readonly file: string;
-  /** Such as `slots.*.mappings[].type`. */
+  /** For example `slots.*.mappings[].type`. */
   readonly key: string;
   readonly treatment: Treatment;
   /** The warning or the error. */
   readonly says: string;
 }
 
-/** What stands around a sample, so that its names lead somewhere. */
+/** The project around a sample, which declares the names that samples use. */
 const surroundings: Readonly<Record<string, string>> = {
   'config.yml': '{}',
   'domain.yml': `
@@ -38,7 +38,7 @@ mcp_servers: [{name: my_tools, url: "http://127.0.0.1:1/mcp"}, {name: my_other, 
 };
 const environment = { SECRET: 'secret' };
 
-/** Loads the files and answers what there is then, comparably, and what was wrong. */
+/** Loads the files; returns the project in a comparable form, and the problems. */
 async function load(files: Readonly<Record<string, string>>) {
   const problems = new Problems();
   const part = (file: string) => ({
@@ -63,12 +63,12 @@ async function load(files: Readonly<Record<string, string>>) {
     environment,
     problems,
   );
-  // The domain is handed to action servers as it was written, whatever is read from it.
+  // Action servers get the domain as it was written, independent of the keys that the loader reads.
   const read = { ...project, domain: { ...project.domain, raw: undefined } };
   return { read: comparable(read), problems: problems.all };
 }
 
-/** Without positions, which change with every edit. */
+/** Converts a project to text without positions, which change with every edit. */
 function comparable(value: unknown): string {
   return JSON.stringify(value, (key, inner: unknown) => {
     if (key === 'position' || key === 'place') return undefined;
@@ -78,7 +78,7 @@ function comparable(value: unknown): string {
   });
 }
 
-/** Every key of the samples, tried by leaving it out. */
+/** Tries every key of the samples by omitting it. */
 async function tryKeys(): Promise<readonly RasaKey[]> {
   const found = new Map<string, RasaKey>();
   for (const { file, text } of rasaSamples) {
@@ -108,7 +108,10 @@ async function tryKeys(): Promise<readonly RasaKey[]> {
   return [...found.values()];
 }
 
-/** A key in two samples: what is supported with one value and warned of with another is so in part. */
+/**
+ * Merges the results of a key in two samples: supported with one value and a warning with another is
+ * "partly".
+ */
 function merge(before: RasaKey | undefined, now: RasaKey): RasaKey {
   if (before === undefined) return now;
   const says = now.says === '' ? before.says : now.says;
@@ -124,7 +127,7 @@ function errorsOf({ problems }: { readonly problems: readonly Problem[] }): stri
   return errors.map(({ path, message }) => `${path}: ${message}`).join('\n');
 }
 
-/** A component is warned of as a whole, by its name. */
+/** Whether a problem is about a key. A warning about a component is about its name. */
 function isAbout(problem: Problem, path: Path): boolean {
   const isName = path.at(-1) === 'name' && typeof path.at(-2) === 'number';
   return (
@@ -149,7 +152,7 @@ function pathsOf(value: JsonValue, above: Path = []): readonly Path[] {
   ]);
 }
 
-/** Keys whose mappings have keys of the author's own. */
+/** Keys of mappings whose inner keys the author chooses. */
 const opaque = new Set(
   'headers params extra_headers extra_body static attachment custom quick_replies elements env set_slots'.split(
     ' ',
@@ -183,7 +186,7 @@ function omit(value: JsonValue, [key, ...rest]: Path): JsonValue {
   );
 }
 
-/** Where the keys of a table stand in their file. */
+/** The paths of the keys of a table in their file. */
 const prefixes: Readonly<Record<string, readonly string[]>> = {
   'config.yml': [''],
   'config.yml, endpoints.yml and sub agents: models and time': [
@@ -207,7 +210,7 @@ const prefixes: Readonly<Record<string, readonly string[]>> = {
 /** Keys that only Legate has. */
 const own = /^(?:store|telemetry|outbound|peers|search|synonyms|small_talk|examples)\b/;
 
-/** Keys that the loader reads and no sample has. */
+/** Keys that the loader reads and no sample contains. */
 export function untriedKeys(keys: readonly RasaKey[]): readonly string[] {
   const tried = new Set(keys.map(({ key }) => key));
   return keyTables.flatMap(({ title, keys: described }) =>
@@ -219,7 +222,7 @@ export function untriedKeys(keys: readonly RasaKey[]): readonly string[] {
   );
 }
 
-/** What the reference of our own keys says about a key of this file. */
+/** The description of a key of this file in the configuration reference. */
 function meaningOf({ file, key }: RasaKey): string {
   for (const { title, keys } of keyTables.toReversed()) {
     const isOfFile =
@@ -232,7 +235,7 @@ function meaningOf({ file, key }: RasaKey): string {
   return '';
 }
 
-/** A key as the table shows it. */
+/** The table row of a key. */
 export function rowOf(one: RasaKey): string {
   return `| \`${one.key}\` | ${one.treatment} | ${one.says === '' ? meaningOf(one) : one.says} |`;
 }

@@ -1,10 +1,10 @@
-/** A table of keys: where they stand, which code reads them, and what each of them means. */
+/** A table of keys: their place, the code that reads them, and their meanings. */
 export interface KeyTable {
   readonly title: string;
   readonly intro?: string;
-  /** The files whose keys these are; every key that they read must be here, and no other. */
+  /** The files that read these keys. The table must have exactly the keys that they read. */
   readonly files: readonly string[];
-  /** Default and meaning by path; an empty default where there is none. */
+  /** Default and meaning by path; the default is empty if there is none. */
   readonly keys: Readonly<Record<string, readonly [string, string]>>;
 }
 

@@ -1,4 +1,4 @@
-/** What log events mean: all of them, for a test compares them to the code. */
+/** The meanings of all log events; a test compares them with the code. */
 export const logMeanings: Readonly<Record<string, string>> = {
   'a2a_server.rasa_a2a_agent_executor.execute.agent_not_ready':
     'No model is loaded; the turn failed with `agent_not_ready`',

@@ -6,7 +6,7 @@ const specifiers = /(?:from|import)\s*\(?\s*'(\.[^']+)'/g;
 const start = '<!-- module graph: npm run reference -->';
 const end = '<!-- end of the module graph -->';
 
-/** Which modules the sources of each module import, tests and their support left out. */
+/** The modules that the sources of each module import, without tests and their support. */
 export function moduleImports(): Map<string, Set<string>> {
   const imports = new Map<string, Set<string>>();
   for (const file of globSync('*/**/*.ts', { cwd: source }).toSorted()) {
@@ -24,7 +24,7 @@ export function moduleImports(): Map<string, Set<string>> {
   return imports;
 }
 
-/** The arrows that no chain of other arrows implies: all of them would be a black square. */
+/** The arrows that no chain of other arrows implies: with all arrows, the graph would be unreadable. */
 function essential(imports: ReadonlyMap<string, ReadonlySet<string>>): [string, string][] {
   const reaches = (from: string, to: string): boolean =>
     [...(imports.get(from) ?? [])].some((next) => next === to || reaches(next, to));
@@ -36,7 +36,7 @@ function essential(imports: ReadonlyMap<string, ReadonlySet<string>>): [string, 
   );
 }
 
-/** The text of ARCHITECTURE.md with the graph of today's imports in its place. */
+/** Replaces the module graph in the text of ARCHITECTURE.md by that of the current imports. */
 export function withModuleGraph(text: string): string {
   const [head, rest = ''] = text.split(start);
   const [, tail] = rest.split(end);

@@ -1,10 +1,10 @@
-/** A dashboard with a panel for every metric, in rows, from the table of metrics. */
+/** A dashboard with a panel for every metric, in rows, generated from the table of metrics. */
 import type { Dashboard, Panel, RowPanel } from '@grafana/schema';
 import { metricTable, prometheusName } from '../../src/telemetry/index.ts';
 
 type Metric = (typeof metricTable)[keyof typeof metricTable];
 
-/** Files by their path from the root. */
+/** The files by their path from the root. */
 export function monitoringFiles(): ReadonlyMap<string, string> {
   return new Map([['deploy/grafana/legate.json', `${JSON.stringify(dashboard(), null, 2)}\n`]]);
 }
@@ -15,10 +15,10 @@ function metrics(): readonly (readonly [name: string, metric: Metric])[] {
 
 const width = 8;
 const perRow = 24 / width;
-/** Chosen at the top of the dashboard. */
+/** The data source that the user selects at the top of the dashboard. */
 const datasource = { type: 'prometheus', uid: '${datasource}' };
 
-/** The rows, with the first words of the metrics in them (without `legate.`). */
+/** The rows, with the first words of their metrics (without `legate.`). */
 const rows: Readonly<Record<string, readonly string[]>> = {
   Requests: ['request', 'streams', 'http'],
   'Turns and conversations': ['turns', 'turn', 'events', 'contexts'],
@@ -138,7 +138,7 @@ function queriesOf(
   };
   const legend = labels.map((label) => `{{${label}}}`).join(' ');
   if (type === 'counter') {
-    // A process has no labels of its own.
+    // Metrics of a process have no labels, so they are split by instance.
     const each = name.startsWith('process.') ? ['instance'] : [];
     const text = [legend, ...each.map((label) => `{{${label}}}`)].join(' ').trim();
     return [{ expr: `sum${by(...each)} (rate(${series}[5m]))`, legend: text || name }];

@@ -3,7 +3,7 @@ import { type Member, membersOf } from './declared-members.ts';
 
 const root = join(import.meta.dirname, '../..');
 
-/** Options within the options of exported functions, by the file and the interface that describes them. */
+/** Options within the options of exported functions, by the file and the interface that declare them. */
 const interfaces = [
   ['Bounds of requests (`limits`)', 'src/service/service.ts', 'RequestLimits'],
   ['Bounds of request bodies (`limits`)', 'src/net/body.ts', 'BodyLimits'],
@@ -12,12 +12,12 @@ const interfaces = [
   ['Webhooks (`push`)', 'src/push/outbox.ts', 'PushDispatcherOptions'],
 ] as const;
 
-/** What servers fill in themselves. */
+/** Options that servers set themselves. */
 const filledIn: Readonly<Record<string, readonly string[]>> = {
   PushDispatcherOptions: ['store', 'replica', 'scheduler', 'logger', 'taskAt', 'traceparent'],
 };
 
-/** A table for each of the interfaces, from their comments. */
+/** A table for each interface, from its comments. */
 export function nestedOptionTables(): readonly string[] {
   return interfaces.flatMap(([title, file, name]) => {
     const members = membersOf(name, join(root, file)).filter(
@@ -38,7 +38,7 @@ export function memberTable(members: readonly Member[]): string {
   return ['| option | type | default | |', '|---|---|---|---|', ...rows].join('\n');
 }
 
-/** A comment as one line of a table. */
+/** Converts a comment to one line of a table. */
 export function plain(comment: string): string {
   return comment
     .split('\n')

@@ -1,9 +1,9 @@
 /**
  * Files of Rasa projects with every key of interest. Names that authors choose start with `my_` or
- * `utter_my_`, so that they are told from keys.
+ * `utter_my_`, which distinguishes them from keys.
  */
 export interface RasaSample {
-  /** The file of a project that the keys stand in. */
+  /** The project file that contains the keys. */
   readonly file: string;
   /** YAML. */
   readonly text: string;

@@ -3,7 +3,7 @@ import { join } from 'node:path';
 
 const root = join(import.meta.dirname, '../..');
 
-/** The code itself, without its tests. */
+/** The sources, without tests. */
 export function sources(): ReadonlyMap<string, string> {
   const files = globSync('src/**/*.ts', { cwd: root }).filter(
     (file) => !/\.(?:test|contract)\.ts$|\/testing\/|__fixtures__/.test(file),
@@ -11,11 +11,11 @@ export function sources(): ReadonlyMap<string, string> {
   return new Map(files.sort().map((file) => [file, readFileSync(join(root, file), 'utf8')]));
 }
 
-/** Calls of loggers and of the audit log. */
+/** Matches calls of loggers and of the audit log. */
 const logging = /(?:(?:ogger|log|audit)\??\.(debug|info|warn|error|action)|audited)\(/g;
 const eventName = /'([a-z0-9_]+(?:\.[a-z0-9_-]+)+)'/g;
 
-/** Calls whose event is a variable, with the names that it can have. */
+/** Files whose log calls have a variable event name, with the possible names. */
 const indirect: Readonly<Record<string, (text: string) => readonly [string, string][]>> = {
   'src/service/audit.ts': (text) =>
     namesIn(text, /'(audit\.[a-z_.]+)'/g).map((name) => [name, 'warn']),
@@ -24,18 +24,18 @@ const indirect: Readonly<Record<string, (text: string) => readonly [string, stri
   'src/peers/trust/trust-ledger.ts': (text) =>
     namesIn(text, /event: '(trust\.[a-z_]+)'/g).map((name) => [`peers.${name}`, 'info']),
 };
-/** Levels of events under the names of Rasa. @default warn */
+/** Levels of events with the names of Rasa. @default warn */
 const levels: Readonly<Record<string, string>> = {
   'a2a_server.sanic_app.stream_sse.error': 'error',
 };
-/** They hand on what others log. */
+/** Files that forward the log calls of others. */
 const passing = new Set([
   'src/http/inspector/inspection.ts',
   'src/telemetry/logger.ts',
   'src/telemetry/log-summary.ts',
 ]);
 
-/** Names of log events with all their levels: what stands in calls of loggers and of the audit log. */
+/** The names of log events with all their levels, from calls of loggers and of the audit log. */
 export function loggedEvents(): ReadonlyMap<string, string> {
   const levels = new Map<string, Set<string>>();
   const found = {
@@ -72,7 +72,7 @@ function namesIn(text: string, pattern: RegExp): readonly string[] {
   return Array.from(text.matchAll(pattern), ([, name = '']) => name);
 }
 
-/** Names of spans, and of the ways to a peer that are spans too. */
+/** The names of spans, including the dispatch spans of calls to peers. */
 export function startedSpans(): ReadonlySet<string> {
   const found = new Set<string>();
   for (const [file, text] of sources()) {
@@ -88,7 +88,7 @@ export function startedSpans(): ReadonlySet<string> {
   return found;
 }
 
-/** Names of metrics, wherever one is counted. */
+/** The names of all recorded metrics. */
 export function countedMetrics(): ReadonlySet<string> {
   const found = new Set<string>();
   const made =
@@ -99,12 +99,12 @@ export function countedMetrics(): ReadonlySet<string> {
   return found;
 }
 
-/** Without comments. */
+/** The text without comments. */
 function code(text: string): string {
   return text.replaceAll(/^\s*\*.*$/gm, '');
 }
 
-/** Up to the bracket that closes. */
+/** The text up to the closing bracket. */
 function balanced(text: string, from: number): string {
   let depth = 1;
   let at = from;
@@ -116,7 +116,7 @@ function balanced(text: string, from: number): string {
   return text.slice(from, at);
 }
 
-/** What is in the code and not described, and the other way. */
+/** The names that are only in the code, and the names that are only in the descriptions. */
 export function mismatches(
   what: string,
   inCode: ReadonlySet<string>,

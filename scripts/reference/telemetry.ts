@@ -3,7 +3,10 @@ import { metricTable, prometheusName } from '../../src/telemetry/index.ts';
 import { logMeanings } from './log-meanings.ts';
 import { countedMetrics, loggedEvents, mismatches, startedSpans } from './scan.ts';
 
-/** What every span of a call of a peer bears, so that the traces of caller and responder can be joined. */
+/**
+ * The attributes of every span of a call to a peer, so that the traces of caller and responder can be
+ * joined.
+ */
 export const peerAttributes: readonly string[] = [
   'legate.a2a.target_agent',
   'legate.a2a.skill',
@@ -20,11 +23,11 @@ interface SpanEntry {
   /** The attribute whose value follows the operation in the span's name. */
   readonly subject?: string;
   readonly attributes: readonly string[];
-  /** Whether `peerAttributes` are on it too. @default false */
+  /** Whether it has `peerAttributes`, too. @default false */
   readonly isOfPeer?: boolean;
 }
 
-/** Every span, with what is said of it. */
+/** Every span, with its description. */
 export const spanTable: Readonly<Record<string, SpanEntry>> = {
   'legate.turn': {
     meaning: 'A turn of an agent',
@@ -242,7 +245,7 @@ export function telemetryPage(): string {
   ].join('\n\n');
 }
 
-/** The alerts as a file of rules for Prometheus. */
+/** The alerts as a Prometheus rules file. */
 export function alertRules(): string {
   const rules = Object.entries(metricTable).map(([name, { alert }]) => {
     const words = name.split(/[._]/).map((word) => word.charAt(0).toUpperCase() + word.slice(1));
