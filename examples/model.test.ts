@@ -1,4 +1,4 @@
-/** With `LEGATE_EXAMPLE_MODEL` the examples talk to a real model; here one at a local address. */
+/** With `LEGATE_EXAMPLE_MODEL` the examples use a real model; this test has one at a local address. */
 import { spawn } from 'node:child_process';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';

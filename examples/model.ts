@@ -1,18 +1,18 @@
 /**
- * The model of an example: one that answers from a script over real HTTP, so that the example runs
- * anywhere; or a real one, where `LEGATE_EXAMPLE_MODEL` names it. The real one is at OpenAI
- * (`OPENAI_API_KEY`), or at `LEGATE_EXAMPLE_API_BASE`, for instance `http://127.0.0.1:11434/v1`.
+ * The model of an example: by default it responds from a script over real HTTP, so that the example runs
+ * anywhere. `LEGATE_EXAMPLE_MODEL` selects a real one at OpenAI (`OPENAI_API_KEY`), or at
+ * `LEGATE_EXAMPLE_API_BASE`, for instance `http://127.0.0.1:11434/v1`.
  */
 import type { LanguageModelV4 } from '@ai-sdk/provider';
 import { createModel, type Script, startScriptedModelServer } from '../src/models/index.ts';
 
 export interface ExampleModel extends AsyncDisposable {
   readonly model: LanguageModelV4;
-  /** Whether its answers are known beforehand. */
+  /** Whether its responses are known in advance. */
   readonly isScripted: boolean;
 }
 
-/** Where such a model is, for what is configured with an address. */
+/** The URL of such a model, for configurations with a URL. */
 export interface ExampleEndpoint extends AsyncDisposable {
   readonly model: string;
   readonly url: string;

@@ -1,7 +1,7 @@
 /**
- * Runs the examples: `npm run examples [-- name ...]`. Each one is a program in its own folder that
- * checks itself, prints one line, and exits with an error when its check fails. `--folder` names
- * another place to look for them.
+ * Runs the examples: `npm run examples [-- name ...]`. Each example is a program in its own folder that
+ * checks itself, prints one line, and exits with an error if its check fails. `--folder` selects another
+ * folder with examples.
  */
 import { spawn } from 'node:child_process';
 import { existsSync, readdirSync } from 'node:fs';
@@ -19,7 +19,7 @@ if (unknown.length > 0) {
   console.error(`no example named ${unknown.join(', ')}; there are: ${known.join(', ')}`);
   process.exit(2);
 }
-/** Some import `legate` as a project of its own does. */
+/** Some examples import `legate`, like a separate project does. */
 const ownName = join(import.meta.dirname, '../test/docs/own-name.ts');
 let failures = 0;
 for (const name of wanted.length > 0 ? wanted : known) {
@@ -33,7 +33,7 @@ process.exitCode = failures > 0 ? 1 : 0;
 
 function run(file: string): Promise<number> {
   return new Promise((resolve) => {
-    // Some of them fail on purpose.
+    // Some examples fail on purpose.
     const env = { LOG_LEVEL: 'silent', ...process.env };
     const child = spawn(process.execPath, ['--import', ownName, file], {
       env,

@@ -20,7 +20,7 @@ async function load(places: ProjectPlaces, environment: NodeJS.ProcessEnv): Prom
   return project;
 }
 
-/** Every conversation of tests/ must go as expected, and take every step of every flow. */
+/** Runs every conversation of tests/, and checks that they take every step of every flow. */
 async function converse(project: Project): Promise<number> {
   const { cases, problems } = await findTests(join(directory, 'tests'), directory, process.env);
   checkNames(cases, project, problems);

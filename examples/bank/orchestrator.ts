@@ -10,11 +10,11 @@ import { type Client, connect } from 'legate/client';
 import { type JsonObject, message, type MessageOptions, type Task } from 'legate';
 import * as bankActions from './actions/index.ts';
 
-/** What the bank does about a transfer, as far as the check has a hand in it. */
+/** The effects of the bank on a transfer, as the check controls and counts them. */
 class Counter extends EventTarget {
   transfers = 0;
 
-  /** The bank's own actions, with a counter that is shut for some and out of order for others. */
+  /** The bank's own actions, with a transfer that fails for one recipient and waits for another. */
   actions(): InProcessActions {
     const { makeTransfer, ...others } = bankActions;
     const counted = defineAction({
@@ -34,7 +34,7 @@ class Counter extends EventTarget {
   }
 }
 
-/** An orchestrator at its end of the wire. */
+/** An orchestrator, as an A2A client of the bank. */
 class Orchestrator {
   readonly #client: Client;
 
@@ -48,7 +48,7 @@ class Orchestrator {
     return answer.task;
   }
 
-  /** A transfer that waits for a yes. */
+  /** Starts a transfer that waits for confirmation. */
   async confirming(contextId: string, slots: JsonObject): Promise<Task> {
     const asked = await this.say(contextId, 'I want to send money', { metadata: { slots } });
     assert.equal(stateOf(asked)['active_flow'], 'transfer_money');
@@ -69,8 +69,9 @@ function wordsOf({ status }: Task): string {
 }
 
 /**
- * As an orchestrator sees the bank: questions, answers and what is left behind; repeats, a cancel,
- * a failure, slots that it knows, and a long pause. Answers with the number of transfers made.
+ * Checks the bank as an orchestrator uses it: questions, answers and the final state; duplicates, a
+ * cancellation, a failure, slots that the orchestrator sets, and a long pause. Returns the number of
+ * transfers.
  */
 export async function overA2a(
   places: ProjectPlaces,
@@ -110,7 +111,7 @@ async function sends(orchestrator: Orchestrator): Promise<void> {
   assert.equal(refused.status.state, 'TASK_STATE_REJECTED');
 }
 
-/** The same message again gets the same answer, and sends nothing twice. */
+/** A duplicate message gets the same response, and transfers nothing twice. */
 async function replays(orchestrator: Orchestrator, counter: Counter): Promise<void> {
   await orchestrator.confirming('replay', { recipient: 'Ann', amount: 10 });
   const before = counter.transfers;
@@ -120,7 +121,7 @@ async function replays(orchestrator: Orchestrator, counter: Counter): Promise<vo
   assert.equal(counter.transfers, before + 1);
 }
 
-/** The same message again, while the first one runs. */
+/** A duplicate message while the first one is in flight. */
 async function refusesRepeats(
   orchestrator: Orchestrator,
   counter: Counter,
@@ -147,7 +148,7 @@ async function refusesRepeats(
   assert.equal((await first).status.state, 'TASK_STATE_COMPLETED');
 }
 
-/** A question that nobody wants answered any more. */
+/** A question whose task the orchestrator cancels. */
 async function cancels(orchestrator: Orchestrator): Promise<void> {
   const asked = await orchestrator.confirming('cancel', { recipient: 'Ann', amount: 10 });
   const cancelled = await orchestrator.cancel(asked.id);
@@ -165,7 +166,10 @@ async function fails(orchestrator: Orchestrator): Promise<void> {
   assert.doesNotMatch(JSON.stringify(failed), /counter is closed/);
 }
 
-/** Data parts go before metadata, and both behind the user's words; what changes is confirmed again. */
+/**
+ * The user's words override data parts, and data parts override metadata. Changed values are confirmed
+ * again.
+ */
 async function seeds(orchestrator: Orchestrator): Promise<void> {
   const asked = await orchestrator.say('seeds', 'send money to Ann', {
     metadata: { slots: { recipient: 'Mallory', amount: 30 } },

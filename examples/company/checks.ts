@@ -21,7 +21,7 @@ export async function customerOf(
   });
 }
 
-/** Sends a message to the task, or starts one; waits for the answer. */
+/** Sends a message to the task, or starts a task; waits for the response. */
 async function say(client: Client, text: string, task?: Task): Promise<Task> {
   const about = task === undefined ? {} : { taskId: task.id, contextId: task.contextId };
   const sent = await client.sendAndWait(message(text, about), { timeoutMs: 120_000 });
@@ -39,7 +39,7 @@ function assertAsks(task: Task, question: RegExp): void {
   assert.match(textsOf(task), question);
 }
 
-/** The questions of the Python agent travel up three hops, and the answers down again. */
+/** The questions of the Python agent pass three hops to the customer, and the answers pass them back. */
 export async function askForLoan(client: Client, amount = 5000): Promise<Task> {
   const asked = await say(client, 'I want a loan');
   assertAsks(asked, /^How much do you want to borrow, in euros\?$/);
@@ -140,7 +140,7 @@ async function metrics(company: Company): Promise<string> {
     desk: /legate_turns_total\{[^}]*agent="desk"/,
     gateway: /legate_request_duration_seconds_count\{/,
   };
-  // The stranger of the conversations.
+  // The unauthenticated request of the conversations.
   const denials: Readonly<Record<string, readonly string[]>> = {
     gateway: ['legate_http_denied_total{code="UNAUTHENTICATED"} 1'],
   };
@@ -150,15 +150,15 @@ async function metrics(company: Company): Promise<string> {
     assert.equal(status, 200, name);
     const kind = name.replace(/\d$/, '');
     texts.set(kind, `${texts.get(kind) ?? ''}${text}`);
-    // A worker has no callers, and shows its metrics to this machine, too.
+    // A worker has no callers; its metrics are also open to local requests.
     if (kind === 'desk') continue;
     const denied = await fetchText(url, { ca: company.ca });
     assert.equal(denied.status, 401, `${name} shows its metrics without a credential`);
   }
   for (const [kind, pattern] of Object.entries(expected)) {
     assert.match(texts.get(kind) ?? '', pattern);
-    // Healthy traffic is not denied, also where an agent needs a token to show its card. The request for
-    // metrics without a credential above came after these numbers.
+    // Valid traffic is not denied, even where an agent requires a token for its card. The unauthenticated
+    // request for metrics above came after these numbers.
     const denied = (texts.get(kind) ?? '').match(/^legate_http_denied_total\{.*$/gm) ?? [];
     assert.deepEqual(denied, denials[kind] ?? [], `${kind} denied requests of healthy callers`);
   }
@@ -184,7 +184,7 @@ function canceledBelow(company: Company): number {
   return company.service('loans').output.split('canceled').length;
 }
 
-/** Waits until the credit check of a large loan is under way. */
+/** Waits until the credit check of a large loan is running. */
 async function untilCalled(company: Company): Promise<void> {
   const count = () => company.service('loans').output.split('credit check').length;
   const before = count();
@@ -249,7 +249,7 @@ async function rotatesKeys(company: Company): Promise<string> {
   };
   const both = async (): Promise<readonly number[]> => {
     const answers = [];
-    // Round robin: both replicas.
+    // The proxy uses round robin: each key is sent to both replicas.
     for (const key of [old, old, next, next]) answers.push(await statusWith(key));
     return answers;
   };
@@ -263,7 +263,7 @@ async function rotatesKeys(company: Company): Promise<string> {
   return 'the bank took a new key beside the old one, and then gave the old one up, without a restart';
 }
 
-/** In this order: the later ones need what the former ones have shown. */
+/** In this order: later checks rely on the results of earlier ones. */
 export const checks: readonly ((company: Company) => Promise<string>)[] = [
   doctor,
   conversations,

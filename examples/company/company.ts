@@ -19,18 +19,18 @@ export interface Company extends AsyncDisposable {
   readonly services: ReadonlyMap<string, Service>;
   readonly secrets: Secrets;
   readonly tokenKey: Awaited<ReturnType<typeof makeKeys>>['tokenKey'];
-  /** Where keys and certificates are. */
+  /** The folder of keys and certificates. */
   readonly keys: string;
-  /** The certificate of the authority. */
+  /** The certificate of the certificate authority. */
   readonly ca: string;
   readonly gatewayUrl: string;
   readonly bankUrl: string;
-  /** Metrics of each Legate process. */
+  /** The metrics URL of each Legate process. */
   readonly metricsUrls: ReadonlyMap<string, string>;
   readonly collector: OtlpCollector;
   readonly broker: OwnRabbitMq;
   service(name: string): Service;
-  /** Runs a `legate` command with the environment of a service; returns what it prints. */
+  /** Runs a `legate` command with the environment of a service; returns its output. */
   run(service: string, ...args: readonly string[]): Promise<string>;
 }
 
@@ -197,7 +197,7 @@ export async function startCompany(folder: string): Promise<Company> {
   };
 }
 
-/** The interpreter of a virtual environment with the packages of the Python agent, made once. */
+/** The interpreter of a virtual environment with the packages of the Python agent, created once. */
 function installPython(): string {
   const python = join(environmentOfPython, 'bin/python');
   const requirements = join(here, 'loans/requirements.txt');

@@ -1,6 +1,6 @@
 /**
- * Makes the keys and secrets of the company: `node examples/company/keys.ts [folder]`. For the Compose file, leave the
- * folder out: keys go to `keys/` and secrets to `.env`.
+ * Creates the keys and secrets of the company: `node examples/company/keys.ts [folder]`. For the Compose
+ * file, omit the folder: keys go to `keys/` and secrets to `.env`.
  */
 import { createPublicKey, generateKeyPairSync, type KeyObject, randomBytes } from 'node:crypto';
 import { mkdirSync, writeFileSync } from 'node:fs';
@@ -9,9 +9,9 @@ import { SignJWT } from 'jose';
 import { generateSigningKey, publicKeySet } from '../../src/push/index.ts';
 import { makeCertificate } from '../../test/certificate.ts';
 
-/** Secrets that the services get from their environment. */
+/** The secrets in the environment of the services. */
 export interface Secrets {
-  /** How the desk authenticates to the bank. */
+  /** The credential of the desk for the bank. */
   readonly BANK_AUTHORIZATION: string;
   readonly METRICS_TOKEN: string;
   /** The API key of a customer. */
@@ -25,7 +25,7 @@ export function newTokenKey(): KeyObject {
   return generateKeyPairSync('ec', { namedCurve: 'P-256' }).privateKey;
 }
 
-/** What the bank reads: the public halves, one after the other. */
+/** The concatenated public keys, which the bank reads. */
 export function publicKeysPem(keys: readonly KeyObject[]): string {
   return keys.map((key) => createPublicKey(key).export({ type: 'spki', format: 'pem' })).join('');
 }
@@ -43,7 +43,7 @@ export function tokenFor(subject: string, key: KeyObject): Promise<string> {
 /** Writes certificates and keys to the folder; returns the secrets and the key that signs tokens. */
 export async function makeKeys(folder: string): Promise<{ secrets: Secrets; tokenKey: KeyObject }> {
   mkdirSync(folder, { recursive: true });
-  // Users of containers read them, too: who may is up to the folder.
+  // Container users read the files, too: the permissions of the folder restrict access.
   const write = (name: string, text: string) => writeFileSync(join(folder, name), text);
   const notAfter = new Date(Date.now() + YEAR_MS);
   const ca = makeCertificate({ commonName: 'company', isAuthority: true, notAfter });

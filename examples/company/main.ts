@@ -1,6 +1,6 @@
 /**
- * Starts the whole company on this machine, without containers, checks it, and stops it: `npm run company`. With
- * `--keep` it stays up until Ctrl+C.
+ * Starts the whole company on this machine, without containers, checks it, and stops it:
+ * `npm run company`. With `--keep` it runs until Ctrl+C.
  */
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -20,7 +20,7 @@ const folder = mkdtempSync(join(tmpdir(), 'legate-company-'));
   } else {
     for (const check of checks) console.log(`company: ${await check(company)}`);
   }
-  // Those that others call go last.
+  // Services that others call stop last.
   for (const service of [...company.services.values()].toReversed()) await service.stop();
 }
 rmSync(folder, { recursive: true });

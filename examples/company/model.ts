@@ -1,6 +1,6 @@
 /**
- * The model of the company: answers from a script over real HTTP, so that the company runs without a key. To use a real
- * one, set MODEL, MODEL_URL and MODEL_KEY of the other services.
+ * The model of the company: responds from a script over real HTTP, so that the company runs without an
+ * API key. To use a real model, set MODEL, MODEL_URL and MODEL_KEY of the other services.
  */
 import { type ScriptedReply, type ScriptedRequest, startScriptedModelServer } from 'legate/models';
 import { agentFor } from '../bank/model/agents.ts';
@@ -11,7 +11,7 @@ function reply(request: ScriptedRequest): ScriptedReply {
     : (agentFor(request) ?? 'I can not help with that.');
 }
 
-/** Passes the request to the bank, and its answer to the customer. */
+/** Delegates the request to the bank, and returns its answer to the customer. */
 function orchestrator({ messages, lastUserText }: ScriptedRequest): ScriptedReply {
   const last = messages.at(-1);
   if (last?.role === 'tool') {

@@ -6,20 +6,20 @@ import { get as getPlain } from 'node:http';
 import { get as getSecure } from 'node:https';
 import { setTimeout as delay } from 'node:timers/promises';
 
-/** What a program of the company needs to start. */
+/** The configuration of a program of the company. */
 export interface ServiceOptions {
   readonly name: string;
   readonly command: readonly [string, ...string[]];
   readonly env: Readonly<Record<string, string>>;
-  /** Its output goes here. */
+  /** The file for its output. */
   readonly log: string;
-  /** Answers 200 as soon as the program is ready. */
+  /** A URL that responds with 200 when the program is ready. */
   readonly probe: string;
-  /** The authority of the certificate at an https address. */
+  /** The certificate authority of an https URL. */
   readonly ca?: string;
 }
 
-/** One program of the company, which can be killed and started again. */
+/** One program of the company, which can be killed and restarted. */
 export class Service {
   readonly #options: ServiceOptions;
   #child: ChildProcess | undefined;
@@ -60,12 +60,12 @@ export class Service {
     this.#child?.kill(name);
   }
 
-  /** Ends it as a crash does. */
+  /** Kills the program, like a crash. */
   async kill(): Promise<void> {
     await this.#end('SIGKILL');
   }
 
-  /** Shuts it down, and checks that it says it went well. */
+  /** Shuts it down, and checks its exit code. */
   async stop(): Promise<void> {
     const [code, signal] = await this.#end('SIGTERM');
     const isGraceful = code === 0 || signal === 'SIGTERM';
@@ -90,7 +90,7 @@ interface GetOptions {
   readonly headers?: Readonly<Record<string, string>>;
 }
 
-/** A GET request to an address with the certificate authority of the company. */
+/** Sends a GET request, with the certificate authority of the company. */
 export function fetchText(
   url: string,
   { ca, headers = {} }: GetOptions = {},
@@ -108,7 +108,7 @@ export function fetchText(
   });
 }
 
-/** Undefined while nothing listens there. */
+/** Undefined if nothing listens at the URL. */
 async function fetchStatus(url: string, options: GetOptions): Promise<number | undefined> {
   try {
     return (await fetchText(url, options)).status;

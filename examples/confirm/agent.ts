@@ -3,7 +3,7 @@ import { appendFile } from 'node:fs/promises';
 import { z } from 'zod';
 import { type Agent, llmAgent, tool } from '../../src/agents/index.ts';
 
-/** A clerk who transfers money, but asks before it is much. The ledger is a file. */
+/** A clerk that transfers money, and asks before large transfers. The ledger is a file. */
 export function clerk(model: LanguageModelV4, ledger: string): Agent {
   const transfer = tool({
     name: 'transfer_money',

@@ -17,7 +17,7 @@ function answer({ promptText }: ScriptedRequest): ScriptedReply {
 const folder = await mkdtemp(join(tmpdir(), 'legate-confirm-'));
 const ledger = join(folder, 'ledger');
 
-/** Asks the server that runs now; each has the same store and knows nothing else of the others. */
+/** Runs the work with a new server. The servers share only the store. */
 async function during<T>(work: (server: Serving) => Promise<T>): Promise<T> {
   await using example = await exampleModel(answer);
   await using server = await serve(clerk(example.model, ledger), {
@@ -42,7 +42,7 @@ try {
     const { callId = '' } = question;
     const yes = message(data({ callId, confirmed: true }), { taskId: asked.id });
     const sent = await client.sendMessage(yes);
-    // The same answer once more, as a client would send it that lost its connection.
+    // A duplicate, as a client sends it after a lost connection.
     assert.deepEqual(await client.sendMessage(yes), sent);
     assert('task' in sent);
     return sent.task;

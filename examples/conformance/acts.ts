@@ -1,8 +1,8 @@
 /**
- * `node examples/conformance/acts.ts <folder of *.acts.yaml> <agent>`: runs the declarative tests of
- * the A2A project (ACTS) against an agent over JSON-RPC; raw steps as they are written. Prints each
- * failure and the counts by level. Tests of other bindings and of clients, and those whose
- * preconditions do not hold, are skipped.
+ * `node examples/conformance/acts.ts <folder of *.acts.yaml> <agent>`: runs the declarative tests of the
+ * A2A project (ACTS) against an agent over JSON-RPC; raw steps are sent unchanged. Prints each failure
+ * and the counts by level. Skips tests of other bindings and of clients, and tests whose preconditions
+ * are not met.
  */
 import { globSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -27,7 +27,7 @@ const methods: Readonly<Record<string, string>> = {
   delete_push_notification_config: 'DeleteTaskPushNotificationConfig',
 };
 
-/** As specification 1.0.1 numbers them: it takes precedence over the table of ACTS (6.2). */
+/** The numbers of specification 1.0.1, which takes precedence over the table of ACTS (6.2). */
 const codes: Readonly<Record<string, readonly number[]>> = {
   TaskNotFoundError: [-32001],
   TaskNotCancelableError: [-32002],
@@ -85,7 +85,7 @@ async function runTest(test: Fields): Promise<void> {
   }
 }
 
-/** Runs a step and checks what came; resolves with the response that paths are relative to. */
+/** Runs a step and checks its response; resolves with the response that paths are relative to. */
 async function runStep(step: Fields, known: ReadonlyMap<string, Value>): Promise<Value> {
   const { status, body, events } = await send(fields(filled(step, known)), step);
   const say = (problem: string): never => {
@@ -94,7 +94,7 @@ async function runStep(step: Fields, known: ReadonlyMap<string, Value>): Promise
   const isRaw = 'raw' in step;
   const { result = body, error } = isRaw ? { error: fields(body).error } : fields(body);
   if (step.expect_error !== undefined) {
-    // The tests write `code`, with one name or several, where the specification writes `error_type`.
+    // The tests use `code`, with one name or several, where the specification has `error_type`.
     const { error_type: type, code: names = type } = fields(step.expect_error);
     const wanted = typeof names === 'string' ? [names] : items(fields(names).one_of).map(String);
     const code = Number(fields(error).code);
@@ -156,7 +156,7 @@ function renamed(value: Value): Value {
   return Object.fromEntries(entries.map(([name, one]) => [payloads[name] ?? name, one]));
 }
 
-/** Tests name the fields of an event with its payload's name, or without. */
+/** The payload of an event: tests name its fields with or without the payload's name. */
 function payloadOf(event: Value, wanted: Fields): Value {
   const isWrapped = Object.keys(wanted).some((name) => name in fields(event) || name in operators);
   return isWrapped ? event : Object.values(fields(event))[0];
@@ -180,7 +180,7 @@ async function send(step: Fields, written: Fields): Promise<Came> {
     return post(`${agent}/.well-known/agent-card.json`, 'GET', {}, undefined);
   }
   const { message, pushNotificationConfig, taskId, contextId, ...rest } = fields(params);
-  // Tests of conversations write the ids of a message beside it.
+  // Conversation tests put the ids of a message beside it.
   const ids = {
     ...(taskId !== undefined && { taskId }),
     ...(contextId !== undefined && { contextId }),
@@ -307,7 +307,7 @@ function at(value: Value, path: string): Value {
   return current;
 }
 
-/** The value with `{{names}}` replaced by what is known. */
+/** Replaces `{{names}}` in the value by known values. */
 function filled(value: Value, known: ReadonlyMap<string, Value>): Value {
   if (typeof value === 'string') {
     const whole = /^\{\{([^}]+)\}\}$/.exec(value)?.[1]?.trim();

@@ -15,7 +15,7 @@ interface Asked {
   options?: ConformanceAgentOptions;
 }
 
-/** The events of one turn, with the artifacts' random ids taken out. */
+/** The events of one turn, without the artifacts' random ids. */
 async function events(asked: Asked): Promise<readonly unknown[]> {
   const collected: unknown[] = [];
   for await (const event of take(asked)) collected.push(withoutIds(event));

@@ -3,25 +3,25 @@ import { type Message, text } from '../../src/protocol/index.ts';
 import { type Behaviour, behaviours, defaultTimes, type Times } from './behaviours.ts';
 
 export interface ConformanceAgentOptions {
-  /** How long the waiting behaviours wait. @default defaultTimes, with 10 s of resubscribe under 0.3 */
+  /** The delays of the waiting behaviours. @default defaultTimes, with 10 s of resubscribe under 0.3 */
   readonly times?: Partial<Times>;
   /**
-   * What an unnamed message gets: `1.0` completes its task; `0.3` answers and asks for more, as the
-   * 0.3 suite expects of every message that it wants to follow up, subscribe to or cancel.
+   * The response to an unnamed message: `1.0` completes its task. `0.3` answers and asks for more,
+   * because the 0.3 suite follows up, subscribes to or cancels every message.
    * @default '1.0'
    */
   readonly profile?: '1.0' | '0.3';
 }
 
-/** The suite's streaming timeout may be set to 5 s, and the task has to outlive it twice. */
+/** The suite's streaming timeout can be 5 s, and the task must run twice as long. */
 const resubscribeUnder03 = 10_000;
 
-// `tck-artifact-file` begins `tck-artifact-file-url`: the longer prefix has to be asked first.
+// `tck-artifact-file` is a prefix of `tck-artifact-file-url`: longer prefixes are tried first.
 const longestFirst = [...behaviours].sort((a, b) => b.prefix.length - a.prefix.length);
 
 /**
- * The agent that the public conformance suites drive: a message says by the beginning of its
- * messageId, or of its first text, what it wants to see done.
+ * The agent for the public conformance suites: the start of a message's messageId, or of its first text,
+ * selects the behaviour.
  * @example await serve(conformanceAgent(), { port: 9999 })
  */
 export function conformanceAgent(options: ConformanceAgentOptions = {}): Agent {
@@ -58,7 +58,7 @@ function unnamed(turn: Turn, profile: '1.0' | '0.3'): TurnEvent {
     : { kind: 'completed', parts: [text(`No behaviour is named ${turn.message.messageId}.`)] };
 }
 
-/** What a message names: by its id, else by its first text. */
+/** The behaviour that a message selects, by its id or its first text. */
 export function behaviourOf(message: Message): Behaviour | undefined {
   const words = message.parts.find((part) => part.text !== undefined)?.text?.trimStart() ?? '';
   return (
@@ -67,7 +67,9 @@ export function behaviourOf(message: Message): Behaviour | undefined {
   );
 }
 
-/** A follow-up names nothing; the message that opened its task may have named a conversation. */
+/**
+ * A follow-up selects no behaviour; the message that opened its task can have selected a conversation.
+ */
 async function spanningBehaviourOf(turn: Turn): Promise<Behaviour | undefined> {
   if (!turn.isContinuation) return undefined;
   const first = (await turn.history()).find((message) => message.role === 'ROLE_USER');

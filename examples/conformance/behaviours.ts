@@ -2,7 +2,7 @@ import { setTimeout as wait } from 'node:timers/promises';
 import type { Turn, TurnEvent } from '../../src/agents/index.ts';
 import { artifact, data, file, type Message, type Part, text } from '../../src/protocol/index.ts';
 
-/** How long the waiting behaviours wait, in milliseconds. */
+/** The delays of the waiting behaviours, in milliseconds. */
 export interface Times {
   /** `test-resubscribe-message-id`. */
   readonly resubscribe: number;
@@ -10,7 +10,7 @@ export interface Times {
   readonly delayed: number;
   /** `tck-long-running`. */
   readonly longRunning: number;
-  /** `tck-cancel`: how long it waits to be cancelled before it gives up. */
+  /** `tck-cancel`: how long it waits for the cancellation. */
   readonly cancel: number;
 }
 
@@ -22,9 +22,9 @@ export const defaultTimes: Times = {
 };
 
 export interface Behaviour {
-  /** Of the messageId or of the first text. */
+  /** The prefix of the messageId or of the first text. */
   readonly prefix: string;
-  /** Follow-ups to a task opened by this behaviour belong to it, whatever they say. */
+  /** Whether follow-ups to a task of this behaviour use it, independent of their text. */
   readonly spansTurns?: boolean;
   take(turn: Turn, times: Times): AsyncIterable<TurnEvent>;
 }
@@ -35,7 +35,7 @@ const outputFile = { filename: 'output.txt', mediaType: 'text/plain' } as const;
 const fileByBytes = file({ bytes: new TextEncoder().encode('Generated file'), ...outputFile });
 const fileByUrl = file({ url: 'https://example.com/output.txt', ...outputFile });
 
-/** What the suites can ask for. The order is free: the longest prefix that fits is taken. */
+/** The behaviours for the suites, in any order: the longest matching prefix is used. */
 export const behaviours: readonly Behaviour[] = [
   // Ends.
   does('tck-complete-task', { kind: 'completed', parts: [text('Hello from TCK')] }),
@@ -89,7 +89,7 @@ export const behaviours: readonly Behaviour[] = [
   },
 ];
 
-/** Yields the same events to everyone. */
+/** Yields the same events for every message. */
 function does(prefix: string, ...events: readonly TurnEvent[]): Behaviour {
   return {
     prefix,
@@ -99,7 +99,7 @@ function does(prefix: string, ...events: readonly TurnEvent[]): Behaviour {
   };
 }
 
-/** Makes an artifact and completes. */
+/** Creates an artifact and completes. */
 function makes(prefix: string, part: Part): Behaviour {
   return {
     prefix,
@@ -110,7 +110,7 @@ function makes(prefix: string, part: Part): Behaviour {
   };
 }
 
-/** Works, makes an artifact and completes. */
+/** Works, creates an artifact and completes. */
 function streams(prefix: string, part: Part): Behaviour {
   return {
     prefix,
@@ -122,7 +122,7 @@ function streams(prefix: string, part: Part): Behaviour {
   };
 }
 
-/** Works, makes one artifact piece by piece, and completes. */
+/** Works, creates one artifact in chunks, and completes. */
 function streamsChunks(prefix: string, ...chunks: readonly string[]): Behaviour {
   return {
     prefix,
@@ -142,7 +142,7 @@ function streamsChunks(prefix: string, ...chunks: readonly string[]): Behaviour 
   };
 }
 
-/** Works for a time, unless the turn is aborted, and then yields the events. */
+/** Works for a time, and then yields the events, unless the turn is aborted. */
 function waits(prefix: string, time: keyof Times, ...events: readonly TurnEvent[]): Behaviour {
   return {
     prefix,

@@ -6,8 +6,8 @@ import {
 } from '../../src/auth/index.ts';
 
 /**
- * The tokens that the suites present. They prove nothing and guard nothing: they are here to see
- * what a caller with, with too little and without authority is told.
+ * The tokens that the suites send. They protect nothing: they only select a caller with all, some or no
+ * permissions.
  */
 const tokens = bearerTokenVerifier({
   tokens: [
@@ -16,13 +16,13 @@ const tokens = bearerTokenVerifier({
   ],
 });
 
-/** What a caller needs to see the extended card, and for everything where a token is required. */
+/** The scope for the extended card, and for all operations where a token is required. */
 export const neededScopes = ['conformance'] as const;
 
-/** What a token is needed for. */
+/** The operations that require a token. */
 export type TokensFor = 'extended-card' | 'everything';
 
-/** Either way the card declares the bearer scheme. */
+/** The card declares the bearer scheme in both cases. */
 export function conformanceAuth(tokensFor: TokensFor): Authenticator {
   return tokensFor === 'everything'
     ? new Authenticator({ verifiers: [sufficientOnly] })

@@ -1,8 +1,8 @@
 import type { AgentCapabilities } from '../../src/protocol/index.ts';
 
 /**
- * What the card declares, by the name given to `--card`. No single card reaches every test of the
- * suites: some ask for a capability, others for the refusal that its absence brings.
+ * The capabilities of the card, by the name given to `--card`. No single card covers every test of the
+ * suites: some need a capability, others the error that its absence causes.
  */
 export const cards = {
   full: { streaming: true, pushNotifications: true, extendedAgentCard: true },

@@ -1,7 +1,7 @@
 /**
  * `node examples/conformance/itk-agent.ts --httpPort 10101 --grpcPort 10102`: an agent for the
- * integration test kit of the A2A project (a2a-itk). It does what the instruction in a message says:
- * answers with a text, does several steps, or calls another agent with the instruction for it.
+ * integration test kit of the A2A project (a2a-itk). It executes the instruction in a message: answers
+ * with a text, runs several steps, or calls another agent with an instruction.
  */
 import { createServer } from 'node:http';
 import { setTimeout as wait } from 'node:timers/promises';
@@ -22,7 +22,7 @@ const { values } = parseArgs({
   options: {
     httpPort: { type: 'string', default: '10101' },
     grpcPort: { type: 'string', default: '10102' },
-    // How the 0.3 agents of the cluster encode files: `twice` for Python, and Go over gRPC.
+    // The file encoding of the 0.3 agents of the cluster: `twice` for Python, and Go over gRPC.
     legacyFileBytes: { type: 'string', default: 'once' },
   },
 });
@@ -30,9 +30,9 @@ const port = Number(values.httpPort);
 const url = `http://127.0.0.1:${port}`;
 const legacyFileBytes = values.legacyFileBytes === 'twice' ? 'twice' : 'once';
 
-/** Ends the text of a task that is held open for callers that subscribe to it. */
+/** Ends the text of a task that stays open for subscribers. */
 const finishedMark = 'task-finished';
-/** How long a task is held, in milliseconds, and how often it reports meanwhile. */
+/** How long a task stays open, in milliseconds, and how often it reports progress. */
 const holdMs = 10_000;
 const reportMs = 2_000;
 
@@ -116,7 +116,7 @@ async function callAgent(call: Call, { signal }: Turn): Promise<readonly string[
   return texts;
 }
 
-/** Leaves the stream at its first event, subscribes to the task, and cancels it when it has answered. */
+/** Leaves the stream at its first event, subscribes to the task, and cancels it after its answer. */
 async function resubscribe(
   client: Client,
   request: { readonly message: Message },
@@ -140,7 +140,7 @@ async function resubscribe(
   return texts;
 }
 
-/** What an agent says in a message, or in the status of its task. */
+/** The text of an agent's message, or of the status of its task. */
 function textsOf(response: StreamResponse): readonly string[] {
   const message =
     'message' in response

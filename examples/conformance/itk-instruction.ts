@@ -1,10 +1,10 @@
-/** What an agent of the integration test kit is told to do. */
+/** The instruction for an agent of the integration test kit. */
 export type Instruction =
   | { readonly kind: 'answer'; readonly text: string; readonly isHeld: boolean }
   | { readonly kind: 'steps'; readonly steps: readonly Instruction[] }
   | Call;
 
-/** To call another agent, with the instruction for it as it came. */
+/** Calls another agent, with the unchanged instruction for it. */
 export interface Call {
   readonly kind: 'call';
   readonly transport: string;
@@ -15,7 +15,7 @@ export interface Call {
   readonly resubscribes: boolean;
 }
 
-/** Reads the protobuf message `itk.Instruction`; undefined for anything else. */
+/** Reads the protobuf message `itk.Instruction`; undefined for other bytes. */
 export function readInstruction(bytes: Buffer): Instruction | undefined {
   for (const [number, inner] of fieldsOf(bytes)) {
     const fields = fieldsOf(inner);
@@ -49,7 +49,9 @@ export function readInstruction(bytes: Buffer): Instruction | undefined {
   return undefined;
 }
 
-/** The fields of a message of strings, messages and varints; empty where the bytes are no such message. */
+/**
+ * The fields of a message of strings, messages and varints; empty if the bytes are not such a message.
+ */
 function fieldsOf(bytes: Buffer): readonly (readonly [number: number, value: Buffer])[] {
   const fields: [number, Buffer][] = [];
   let at = 0;

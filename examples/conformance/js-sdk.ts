@@ -49,7 +49,7 @@ const profile = values.profile === '0.3' ? '0.3' : '1.0';
 const url = `http://localhost:${port}`;
 const agent = conformanceAgent({ profile });
 
-/** Turns the events of the conformance agent into those of the SDK. */
+/** Converts the events of the conformance agent to those of the SDK. */
 class Executor implements AgentExecutor {
   readonly #running = new Map<string, { contextId: string; turn: AbortController }>();
 
@@ -135,13 +135,13 @@ const card = AgentCard.fromJSON({
     { url, protocolBinding: 'JSONRPC', protocolVersion },
     { url: `${url}/rest`, protocolBinding: 'HTTP+JSON', protocolVersion },
     {
-      // The 0.3 suite reads the address of every interface as an http one.
+      // The 0.3 suite reads the URL of every interface as an http one.
       url: profile === '0.3' ? `http://localhost:${grpcPort}` : `localhost:${grpcPort}`,
       protocolBinding: 'GRPC',
       protocolVersion,
     },
   ]),
-  // The SDK gives its extended card to anybody, which the 0.3 suite counts as a failure.
+  // The SDK returns its extended card to every caller, which the 0.3 suite counts as a failure.
   capabilities: { streaming: true, pushNotifications: true, extendedAgentCard: profile === '1.0' },
   defaultInputModes: ['text/plain', 'application/json'],
   defaultOutputModes: ['text/plain', 'application/json'],

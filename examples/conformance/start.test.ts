@@ -42,7 +42,7 @@ test.each(cardNames)('the card %s declares what it is named for', async (name) =
     ...declared,
     ...(extendedAgentCard && { extendedAgentCard }),
   });
-  // The 1.0 suite takes no member that 1.0 has not.
+  // The 1.0 suite rejects members that 1.0 doesn't have.
   expect(card).not.toHaveProperty('preferredTransport');
 });
 

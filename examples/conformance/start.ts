@@ -11,15 +11,15 @@ export interface StartOptions extends ConformanceAgentOptions {
   readonly card?: CardName;
   /** @default 0, any free port */
   readonly port?: number;
-  /** Where gRPC listens. @default 0, any free port */
+  /** The gRPC port. @default 0, any free port */
   readonly grpcPort?: number;
-  /** What a token is needed for. @default 'extended-card' */
+  /** The operations that require a token. @default 'extended-card' */
   readonly tokensFor?: TokensFor;
-  /** The edition of the specification whose table of error statuses is followed. @default '1.0.1' */
+  /** The edition of the specification whose error table is used. @default '1.0.1' */
   readonly errors?: '1.0.1' | '1.0.0';
 }
 
-/** A server for the suites to be pointed at, on every binding, with everything in memory. */
+/** A server for the suites, on every binding, with all data in memory. */
 export function startConformance(options: StartOptions = {}): Promise<Serving> {
   const { card = 'full', port = 0, grpcPort = 0 } = options;
   const capabilities: AgentCapabilities = cards[card];
@@ -29,7 +29,7 @@ export function startConformance(options: StartOptions = {}): Promise<Serving> {
     auth,
     streaming: capabilities.streaming === true,
     ...(capabilities.pushNotifications === true && {
-      // The suites receive on http://localhost, which nothing but a test should be allowed to name.
+      // The webhook receivers of the suites are at http://localhost, which only tests should allow.
       push: { policy: { ...publicPolicy, allowedNames: ['localhost'] } },
     }),
     card: { capabilities: { extensions: capabilities.extensions ?? [] } },
@@ -40,21 +40,21 @@ export function startConformance(options: StartOptions = {}): Promise<Serving> {
       },
     }),
     ...(options.errors !== undefined && { errorProfile: options.errors }),
-    // The 1.0 suite asks for the card without a version and takes no member that 1.0 has not.
+    // The 1.0 suite requests the card without a version and rejects members that 1.0 doesn't have.
     unversionedCard: options.profile === '0.3' ? 'superset' : '1.0',
     // The suites use one messageId for many messages of one conversation.
     messageCacheTtlMs: 0,
     channels: [
       grpcChannel({
         port: grpcPort,
-        // The 0.3 suite reads the address of every interface as an http one.
+        // The 0.3 suite reads the URL of every interface as an http one.
         ...(options.profile === '0.3' && grpcPort > 0 && { url: `http://localhost:${grpcPort}` }),
       }),
     ],
   });
 }
 
-/** The same agent on a server with the defaults: no push, no extended card, the card of both versions. */
+/** The same agent on a server with defaults: no push, no extended card, the card of both versions. */
 export function startPlain(options: StartOptions = {}): Promise<Serving> {
   const { port = 0, grpcPort = 0 } = options;
   return serve(conformanceAgent(options), { port, channels: [grpcChannel({ port: grpcPort })] });

@@ -2,10 +2,10 @@ import { completed, failed, inputRequired, textOf } from '../../src/agents/index
 import { type SkillHandler, skillAgent } from '../../src/bus/index.ts';
 import { data, text } from '../../src/protocol/index.ts';
 
-/** When Bob has time. */
+/** Bob's free times. */
 const free = ['Monday 10:00', 'Tuesday 14:00', 'Wednesday 09:00', 'Thursday 16:00'];
 
-/** Offers one time after the other until one suits; the task goes on from answer to answer. */
+/** Offers one time after the other until one is accepted; the task continues with each answer. */
 const negotiate: SkillHandler = async function* (turn) {
   const earlier = await turn.history();
   const offers = earlier.filter(({ role }) => role === 'ROLE_AGENT').length;
@@ -20,7 +20,7 @@ const negotiate: SkillHandler = async function* (turn) {
   else yield inputRequired([text(`How about ${offer}?`), data({ offer })]);
 };
 
-/** Bob's agent: others may ask it for a meeting with Bob. */
+/** Bob's agent: other agents can request a meeting with Bob. */
 export const bob = skillAgent(
   {
     'negotiate-meeting': {

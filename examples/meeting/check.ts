@@ -1,6 +1,6 @@
 /**
- * Two agents find a time for a meeting, on behalf of their users and over the bus. Bob lets Alice's
- * agent act on his calendar; Alice answers the first question herself, and then lets hers go on.
+ * Two agents find a time for a meeting, on behalf of their users and over the bus. Bob lets Alice's agent
+ * use his calendar. Alice answers the first question herself, and then lets her agent continue.
  */
 import assert from 'node:assert/strict';
 import {
@@ -15,19 +15,19 @@ import { generateSigningKey, publicKeySet } from '../../src/push/index.ts';
 import { openMemory } from '../../src/store/index.ts';
 import { bob } from './bob.ts';
 
-// A broker where there is one, else the memory of this process: the rest is the same.
+// Uses a broker if there is one, otherwise the memory of this process; the other code is the same.
 const { AMQP_URL: url } = process.env;
 await using bus = await openBus(
   url ? { type: 'rabbitmq', url, exchange: 'example-meeting' } : { type: 'memory' },
 );
 
-// Each agent has a key, and knows that of the other.
+// Each agent has a key, and trusts that of the other.
 const keys = { alice: generateSigningKey(), bob: generateSigningKey() };
 const verifier = new MessageVerifier({
   trusted: Object.entries(keys).map(([issuer, key]) => ({ issuer, keys: publicKeySet([key]) })),
 });
 
-// Bob's side: what others ask is carried out as far as Bob trusts them.
+// Bob's side: requests are executed as far as Bob trusts their agents.
 await using bobs = await joinPeers({
   name: 'bob',
   store: openMemory(),
@@ -47,7 +47,7 @@ await bobs.trust.grant(readTrustName('message-token:alice'), {
   by: 'bob',
 });
 
-// Alice's side: her agent answers by her calendar, once she lets it.
+// Alice's side: her agent answers by her calendar, once she allows it.
 const busy = new Set(['Monday 10:00', 'Tuesday 14:00']);
 const byCalendar = (offer: string): string => (busy.has(offer) ? 'No, I am busy then.' : 'Yes.');
 const asked: string[] = [];
@@ -83,7 +83,7 @@ let task = await alices.invoker.invokeAndWait(
   session,
 );
 
-// Nobody has said that the agent may answer for Alice, so she is asked.
+// The agent has no permission to answer for Alice, so it asks her.
 assert.equal(task.state, 'asking');
 asked.push(task.question?.text ?? '');
 await alices.trust.grant(peerSubject('bob'), {

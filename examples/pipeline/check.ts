@@ -7,7 +7,7 @@ import { newsroom } from './agent.ts';
 
 let drafts = 0;
 
-/** What each of them says, by what it was told to be. */
+/** The response of each agent, by its instruction. */
 function answer({ promptText }: ScriptedRequest): ScriptedReply {
   if (promptText.includes('its history')) return 'Tea came to Europe by sea.';
   if (promptText.includes('its price')) return 'A pound of tea costs five.';

@@ -1,6 +1,6 @@
 /**
- * A worker that is started when there is work, takes one task and ends: what a job in a cluster does
- * that is scaled by the length of the queue. Tasks wait for it, and it reports how it went.
+ * A worker that starts when there is work, runs one task and exits, like a cluster job that is scaled by
+ * the length of the queue. Tasks wait in the queue, and the worker reports the outcome.
  */
 import assert from 'node:assert/strict';
 import {
@@ -14,7 +14,7 @@ import { openMemory } from '../../src/store/index.ts';
 import { researcher } from './researcher.ts';
 import { joinPeers } from '../../src/peers/index.ts';
 
-// A broker where there is one, else the memory of this process: the rest is the same.
+// Uses a broker if there is one, otherwise the memory of this process; the other code is the same.
 const { AMQP_URL: url } = process.env;
 await using bus = await openBus(
   url ? { type: 'rabbitmq', url, exchange: 'example-research' } : { type: 'memory' },
@@ -28,7 +28,7 @@ await using network = await joinPeers({
   name: 'assistant',
   store: openMemory(),
   links: [busLink({ bus })],
-  // It is never running for long, so it is named rather than announced.
+  // It runs only for short times, so the caller names it instead of waiting for an announcement.
   wellKnown: [{ name: researcher.name }],
   conversations: {
     progress: (_task, said) => void progress.push(said),
@@ -39,14 +39,14 @@ const session = { id: 'chat-1', caller: { tenant: '', subject: 'user', method: '
 const ask = (message: string) =>
   network.invoker.invoke({ agent: 'researcher', skill: 'research', message }, session);
 
-// Two tasks at a time, while no worker exists.
+// Two tasks at a time, while no worker is running.
 const bees = await ask('How do bees find flowers?');
 const stars = await ask('Why do stars twinkle?');
 const waiting = async (): Promise<number> =>
   (await bus.inspect(taskQueueName(researcher.name)))?.messages ?? 0;
 assert.equal(await waiting(), 2);
 
-// One job for each: `legate work researcher --once`.
+// One job for each task: `legate work researcher --once`.
 const outcomes: boolean[] = [];
 const store = openMemory();
 while ((await waiting()) > 0) {

@@ -1,14 +1,14 @@
 import { agent, failed, textOf, working } from '../../src/agents/index.ts';
 import { artifact, data, text } from '../../src/protocol/index.ts';
 
-/** What there is to read. A real one would search the web. */
+/** The available sources. A real agent would search the web. */
 const library: Readonly<Record<string, string>> = {
   'bees.txt': 'Honey bees dance to tell each other where flowers are.',
   'ants.txt': 'Ants follow trails of scent to food.',
   'waves.txt': 'Waves at sea are made by the wind.',
 };
 
-/** Reads what it finds about a subject, and reports with its sources. */
+/** Reads the sources about a subject, and reports with references to them. */
 export const researcher = agent(
   {
     name: 'researcher',

@@ -1,4 +1,4 @@
-/** A shop whose process is killed in the middle of an order, and goes on when it is started again. */
+/** A shop whose process is killed in the middle of an order, and continues after a restart. */
 import { appendFileSync } from 'node:fs';
 import { setTimeout } from 'node:timers/promises';
 import { connect, llmAgent, serve, textOf, tool } from '../../src/index.ts';
@@ -22,7 +22,7 @@ const ship = tool({
   },
 });
 
-// A script instead of a model, so that you need no key: one tool, the other tool, the answer.
+// A script instead of a model, so that you need no API key: one tool, the other tool, the answer.
 const call = (name: string) => ({ toolCalls: [{ name, input: {} }] });
 const model = scriptedModel(({ messages }) => {
   const results = messages.filter(({ role }) => role === 'tool').length;

@@ -31,7 +31,7 @@ async function say(text: string): Promise<{ task: Task; words: string; slots: Js
 
 assert.match((await say('plan a trip')).words, /Where do you want to go/);
 let { words, slots, task } = await say('Rome');
-// A script needs one answer; a model may want to know more.
+// The script needs one answer; a real model can ask for more.
 for (let turns = 0; turns < 6 && !words.includes('One bed or two?'); turns += 1) {
   assert.equal(task.status.state, 'TASK_STATE_INPUT_REQUIRED', words);
   if (endpoint.isScripted) assert.match(words, /LG12 .* LG34/);

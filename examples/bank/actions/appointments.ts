@@ -1,7 +1,7 @@
 import { defineAction } from 'legate/assistant';
 import { textOf } from './text.ts';
 
-/** Advisors do not work at weekends, nor in the past. */
+/** Advisors are not available at weekends or in the past. */
 export const validateAppointmentDate = defineAction({
   name: 'validate_appointment_date',
   async run({ slots, setSlot, utterResponse, clock }) {

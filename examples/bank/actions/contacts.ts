@@ -1,7 +1,7 @@
 import { type ActionContext, defineAction } from 'legate/assistant';
 import { textOf } from './text.ts';
 
-/** A type and no interface, so that it is JSON. */
+/** A type, not an interface, so that it is assignable to JSON. */
 type Contact = { readonly name: string; readonly iban: string };
 
 export const addContact = defineAction({

@@ -1,12 +1,12 @@
 import { defineAction } from 'legate/assistant';
 
-/** Of everybody: this is an example. */
+/** The PIN of all customers: this is an example. */
 const pin = '4321';
 
 export const checkPin = defineAction({
   name: 'action_check_pin',
   async run({ slots, setSlot, utterResponse }) {
-    // Nobody needs to know it any longer, least of all those who read the slots.
+    // Clears the PIN, so that readers of the slots don't see it.
     setSlot('pin', null);
     if (slots['pin'] === pin) {
       setSlot('is_verified', true);

@@ -2,7 +2,7 @@ import { defineAction } from 'legate/assistant';
 import { movementsBetween } from './movements.ts';
 import { textOf } from './text.ts';
 
-/** Runs when an amount was given: keeps it, or takes it back so that it is asked for again. */
+/** Validates an amount: keeps it, or clears it so that the flow asks again. */
 export const validateAmount = defineAction({
   name: 'validate_amount',
   async run({ slots, setSlot, utterResponse }) {
@@ -36,7 +36,7 @@ export const changeLimit = defineAction({
   },
 });
 
-/** Shows one movement after the other as it is found. */
+/** Sends each movement when it is found. */
 export const showStatement = defineAction({
   name: 'action_show_statement',
   async run({ slots, stream }) {

@@ -5,7 +5,7 @@ export interface Movement {
   readonly amount: number;
 }
 
-/** What happens every month, by the day on which it does. */
+/** Monthly movements, by the day of the month. */
 const monthly: readonly (readonly [day: string, text: string, amount: number])[] = [
   ['01', 'Rent', -780],
   ['05', 'Harbour Tramways', -49.5],
@@ -13,7 +13,7 @@ const monthly: readonly (readonly [day: string, text: string, amount: number])[]
   ['28', 'Salary', 2450],
 ];
 
-/** The movements of the example, both days included; at most two years of them. */
+/** The movements between two days, including both; at most two years. */
 export async function* movementsBetween(from: string, to: string): AsyncGenerator<Movement> {
   const month = new Date(`${from.slice(0, 7)}-01T00:00:00Z`);
   if (Number.isNaN(month.getTime())) return;

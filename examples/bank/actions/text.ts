@@ -1,6 +1,6 @@
 import type { ActionContext } from 'legate/assistant';
 
-/** What a slot of type text holds; an empty text when nothing. */
+/** The value of a text slot; empty if it has none. */
 export function textOf(slots: ActionContext['slots'], name: string): string {
   const value = slots[name];
   return typeof value === 'string' ? value : '';

@@ -1,6 +1,6 @@
 import type { ScriptedReply, ScriptedRequest } from 'legate/models';
 
-/** What a model says as one of the sub agents; undefined where it is asked for something else. */
+/** The response of a model in the role of a sub agent; undefined for other requests. */
 export function agentFor(request: ScriptedRequest): ScriptedReply | undefined {
   if (request.tools.includes('set_slot_savings_product')) return advisor(request);
   return request.tools.includes('task_completed') ? calculator(request) : undefined;

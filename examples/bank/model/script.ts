@@ -5,7 +5,7 @@ import {
 } from 'legate/models';
 import { agentFor } from './agents.ts';
 
-/** What a model makes of the messages of the tests, in the language of commands. */
+/** The commands that a model derives from the messages of the tests. */
 const meanings: Readonly<Record<string, readonly string[]>> = {
   'I want to send money': ['start flow transfer_money'],
   'send money to Ann': ['start flow transfer_money', 'set slot recipient Ann'],
@@ -48,7 +48,7 @@ const meanings: Readonly<Record<string, readonly string[]>> = {
   'freeze it': ['start flow freeze_card'],
   contact: ['disambiguate flows add_contact remove_contact list_contacts'],
   'show me a statement': ['start flow order_statement'],
-  // The model asks for what it should not, too: the guard of the flow is not its business.
+  // The model also starts a flow whose guard fails: it doesn't evaluate guards.
   'raise my limit to 800': ['start flow change_limit', 'set slot new_limit 800'],
   'raise my limit': ['start flow change_limit'],
   'log in': ['start flow log_in'],
@@ -68,12 +68,12 @@ const meanings: Readonly<Record<string, readonly string[]>> = {
   'paint my house': ['cannot handle'],
 };
 
-/** Answers to one question that mean another thing than they say. */
+/** Answers whose meaning depends on the question. */
 const answers: Readonly<Record<string, string>> = {
   'continue_interrupted_flow_confirmation Ann': 'set slot recipient Ann',
 };
 
-/** A model for the tests of this bank: the same message always means the same. */
+/** A model for the tests of this bank: a message always has the same meaning. */
 export function startBankModel(): Promise<ScriptedModelServer> {
   return startScriptedModelServer(
     (request) => agentFor(request) ?? commandsFor(request).join('\n'),

@@ -1,7 +1,7 @@
 /**
- * What the bank knows about money over time, as an MCP server on standard input and output. Written without
- * packages, so that a copy of this folder runs wherever Node does; with packages installed, a server is
- * shorter: see the TypeScript SDK of MCP.
+ * The bank's savings and loan calculations, as an MCP server on standard input and output. Written
+ * without packages, so that a copy of this folder runs on any Node. With packages, a server is shorter:
+ * see the TypeScript SDK of MCP.
  */
 import { createInterface } from 'node:readline';
 import { monthlyRate } from './rates.ts';
@@ -12,7 +12,7 @@ interface Tool {
   readonly description: string;
   readonly inputSchema: Json;
   readonly outputSchema: Json;
-  /** Throws for arguments that it refuses. */
+  /** Throws for invalid arguments. */
   readonly call: (given: Json) => Json;
 }
 
@@ -67,7 +67,7 @@ function isObject(value: unknown): value is Json {
   return typeof value === 'object' && value !== null && !Array.isArray(value);
 }
 
-/** The result of a request; undefined for a method that this server does not have. */
+/** The result of a request; undefined for an unknown method. */
 function resultOf(method: unknown, params: Json): Json | undefined {
   switch (method) {
     case 'initialize':
@@ -112,7 +112,7 @@ function answerTo(line: string): Json | undefined {
   } catch {
     return { jsonrpc: '2.0', id: null, error: { code: -32700, message: 'not JSON' } };
   }
-  // Without an id it is a notification, which gets no answer.
+  // A request without an id is a notification, which gets no response.
   if (!isObject(request) || request['id'] === undefined) return undefined;
   const { id, method, params } = request;
   const result = resultOf(method, isObject(params) ? params : {});

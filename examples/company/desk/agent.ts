@@ -3,7 +3,10 @@ import { createModel } from 'legate/models';
 
 const { MODEL = 'scripted', MODEL_URL = '', MODEL_KEY = '' } = process.env;
 
-/** The orchestrator: passes what customers want to other agents, with the tools that `peers:` gives its model. */
+/**
+ * The orchestrator: delegates the customers' requests to other agents, with the tools that `peers:` gives
+ * its model.
+ */
 export const desk = llmAgent({
   name: 'desk',
   description: 'Helps the customers of Harbour Bank',

@@ -1,10 +1,10 @@
 import { readNumbers, type SubAgentModule } from 'legate/assistant';
 import { monthlyRate } from '../../savings/rates.ts';
 
-/** More than any bank has. */
+/** More than any bank can lend. */
 const tooMuch = 1_000_000_000;
 
-/** Asks for the amount, then for the time; what it knows comes back with the next message. */
+/** Asks for the amount, then for the time. Its state comes back with the next message. */
 export const run: SubAgentModule['run'] = ({ id, userMessage, metadata }) => {
   const isAnswer =
     metadata['resumed_after_interruption'] !== true && metadata['restarted'] !== true;
@@ -17,7 +17,7 @@ export const run: SubAgentModule['run'] = ({ id, userMessage, metadata }) => {
   }
   const time = said.find(({ unit }) => unit === 'month' || unit === 'year');
   const [number] = said.filter(({ unit }) => unit === undefined);
-  // A bare number after the amount is the time that was asked for.
+  // A bare number after the amount is the requested time.
   const isTime = typeof known === 'number' && time === undefined;
   const amount = typeof known === 'number' ? known : number?.value;
   if (amount === undefined) {

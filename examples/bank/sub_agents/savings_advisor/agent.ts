@@ -1,6 +1,6 @@
 import { slotSet, type SubAgentModule } from 'legate/assistant';
 
-/** Asks one question and fills the slot that the flow waits for, without a word. */
+/** Asks one question and fills the slot that the flow waits for, without a message. */
 export const run: SubAgentModule['run'] = ({ id, userMessage }) => {
   const product = /^yes\b/i.test(userMessage)
     ? 'instant'
