@@ -15,10 +15,10 @@ const charge = tool({
 const ship = tool({
   name: 'ship',
   description: 'Ships the parcel.',
-  isIdempotent: true, // it does no harm when it runs twice
+  isIdempotent: true, // running it twice is safe
   run: () => {
     note('shipping');
-    if (isOrdering) process.kill(process.pid, 'SIGKILL'); // pulls the plug
+    if (isOrdering) process.kill(process.pid, 'SIGKILL'); // simulates a crash
   },
 });
 

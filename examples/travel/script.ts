@@ -1,6 +1,6 @@
 import type { ScriptedReply, ScriptedRequest } from '../../src/models/index.ts';
 
-/** What the model of the flight finder says when it is no real one. */
+/** The responses of the scripted model of the flight finder. */
 export function traveller({ messages, lastUserText }: ScriptedRequest): ScriptedReply {
   if (messages.at(-1)?.role === 'tool') {
     return 'There is LG12 at 8:00 for 80 euros and LG34 at 14:00 for 60 euros. Which one?';

@@ -1,7 +1,7 @@
 import { agent, completed, inputRequired, textOf, working } from '../../../src/agents/index.ts';
 import { artifact, data } from '../../../src/protocol/index.ts';
 
-/** A hotel desk on the network: asks one thing and finds a room. */
+/** A hotel desk on the network: asks one question and finds a room. */
 export const desk = agent(
   { name: 'hotel desk', description: 'Finds a room.' },
   async function* (turn) {

@@ -1,12 +1,12 @@
 import { slotSet, type SubAgentModule } from '../../../../src/assistant/index.ts';
 
-/** The desk needs to know where to, and nothing else. */
+/** The desk gets only the destination. */
 export const processInput: SubAgentModule['processInput'] = (input) => ({
   ...input,
   slots: input.slots.filter(({ name }) => name === 'destination'),
 });
 
-/** What it found becomes a slot of ours. */
+/** Sets a slot of the assistant to the desk's result. */
 export const processAgentOutput: SubAgentModule['processAgentOutput'] = (output) => {
   const found = output.structuredResults?.flat().find(({ name }) => name === 'room');
   const { name } = (found?.result ?? {}) as { readonly name?: string };
