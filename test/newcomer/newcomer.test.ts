@@ -75,7 +75,23 @@ test('the README works as written in a folder made by npm init, and its TypeScri
   }
   expect(sent[0]).toContain('Hello, world!');
   expect(sent).toEqual([sent[0], sent[0]]);
+  // The sandbox is a thread with a file of its own, which only the compiled package has for other Nodes.
+  await reader.follow([{ ...shell('node sandbox.ts'), title: 'sandbox.ts', body: sandboxed }]);
+  await reader.follow([shell('node sandbox.ts')]);
+  expect(reader.said).toContain('42');
 }, 120_000);
+
+const sandboxed = `
+import { codeExecution, llmAgent, Runner } from 'legate';
+import { scriptedModel } from 'legate/models';
+const model = scriptedModel(({ messages }) =>
+  messages.at(-1)?.role === 'tool'
+    ? JSON.stringify(messages.at(-1))
+    : { toolCalls: [{ name: 'run_code', input: { code: '6 * 7' } }] },
+);
+const runner = new Runner({ agent: llmAgent({ name: 'a', model, tools: [codeExecution()] }) });
+console.log((await runner.run({ message: 'go' })).text);
+`;
 
 test('npm start in a checkout serves the bank, with what the README and its own words promise', async () => {
   const blocks = await page('README.md');

@@ -95,10 +95,10 @@ export class Reader implements AsyncDisposable {
     const code = await new Promise((resolve) => child.once('close', resolve));
     equal(code, 0, `${script}\n${out}\n${told}`);
     this.directory = /now in (.+)\n$/.exec(told)?.[1] ?? this.directory;
-    // Pages do not repeat the messages of npm and the lines of the log.
-    const shown = told
-      .split('\n')
-      .filter((line) => !/^(?:npm |now in |\d\d:\d\d:\d\d warn )/.test(line));
+    // Pages do not repeat the messages of npm, the lines of the log and what Node 22 says about SQLite.
+    const left =
+      /^(?:npm |now in |\d\d:\d\d:\d\d warn |\(node:\d+\) ExperimentalWarning: SQLite|\(Use `node --trace-warnings)/;
+    const shown = told.split('\n').filter((line) => !left.test(line));
     return out + shown.join('\n');
   }
 
