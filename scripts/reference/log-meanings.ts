@@ -172,6 +172,8 @@ export const logMeanings: Readonly<Record<string, string>> = {
   'mcp.connection.lost': 'The connection to an MCP server was lost; the idempotent call is retried',
   'mcp.error': 'An MCP server sent an invalid message',
   'mcp.server.error': 'An MCP request to an agent is invalid',
+  'mcp.server.failed':
+    'An MCP request to an agent failed; the client gets 500, or its connection is closed',
   'mcp.server.stderr': 'Standard error of an MCP server process',
   'lease.failed':
     'The lease of this replica could not be renewed, or a takeover from a dead replica failed; retried',

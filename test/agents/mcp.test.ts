@@ -1,6 +1,7 @@
 import { createServer } from 'node:http';
-import type { AddressInfo } from 'node:net';
+import { type AddressInfo, createConnection } from 'node:net';
 import { join } from 'node:path';
+import { text } from 'node:stream/consumers';
 import express from 'express';
 import { afterEach, expect, test } from 'vitest';
 import { Client, StreamableHTTPClientTransport } from '@modelcontextprotocol/client';
@@ -16,6 +17,8 @@ import { agent, failed, inputRequired, reply, working } from '../../src/agents/d
 import { llmAgent } from '../../src/agents/llm/llm-agent.ts';
 import { Conversation } from '../../src/agents/testing/conversation.ts';
 import { type McpHandlerOptions, mcpHandler } from '../../src/tasks/mcp/mcp-server.ts';
+import { anonymous } from '../../src/tasks/index.ts';
+import { silentLogger } from '../../src/telemetry/index.ts';
 import { mcpTools, withSafeNames } from '../../src/agents/mcp/mcp-tools.ts';
 
 const open: { close(): Promise<void> }[] = [];
@@ -274,6 +277,34 @@ test('pages of other origins and too large bodies are sent away', async () => {
   expect((await post({ origin: 'https://evil.example' }, '{}')).status).toBe(403);
   expect((await post({ origin: 'https://ok.example' }, '{}')).status).not.toBe(403);
   expect((await post({}, JSON.stringify({ x: 'y'.repeat(3_000) }))).status).toBe(413);
+});
+
+test('requests that no web request can express, and failures, are answered, and never reject', async () => {
+  const failures: unknown[] = [];
+  const mcp = await mcpHandler(greeter, {
+    authenticate: ({ url }) => (url === '/down' ? Promise.reject(new Error('down')) : anonymous),
+    logger: { ...silentLogger, error: ({ error }) => failures.push(error) },
+  });
+  const rejected: unknown[] = [];
+  const server = createServer((request, response) => {
+    mcp.handler(request, response).catch((error: unknown) => {
+      rejected.push(error);
+      response.destroy();
+    });
+  });
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  open.push(mcp, { close: () => new Promise((resolve) => server.close(() => resolve())) });
+  const { port } = server.address() as AddressInfo;
+  const statusOf = async (requestLine: string): Promise<string | undefined> => {
+    const socket = createConnection(port, '127.0.0.1');
+    socket.end(`${requestLine} HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n`);
+    return (await text(socket)).split(' ')[1];
+  };
+  for (const requestLine of ['TRACE /', 'GET //', 'GET http://a:b@x/', 'POST //']) {
+    expect([requestLine, await statusOf(requestLine)]).toEqual([requestLine, '400']);
+  }
+  expect(await statusOf('GET /down')).toBe('500');
+  expect([rejected, failures]).toEqual([[], [new Error('down')]]);
 });
 
 test('an agent that is served over A2A is an MCP server on the same port, with its callers and tasks', async () => {

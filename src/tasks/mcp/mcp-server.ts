@@ -64,6 +64,7 @@ const handlerNames: OptionNames<McpHandlerOptions> = {
  * server.on('close', () => void mcp.close());
  */
 export interface McpHandler extends AsyncDisposable {
+  /** Never rejects: it logs failures, and answers them with 500. */
   readonly handler: (request: IncomingMessage, response: ServerResponse) => Promise<void>;
   close(): Promise<void>;
 }
@@ -81,26 +82,35 @@ export async function mcpHandler(
 ): Promise<McpHandler> {
   checkAgent('mcpHandler', agent);
   checkOptions('mcpHandler', options, handlerNames);
-  const { authenticate = () => anonymous, allowedOrigins = [] } = options;
+  const { authenticate = () => anonymous, allowedOrigins = [], logger = defaultLogger } = options;
   const engine = ownEngine(agent, options);
   const mcp = await mcpEndpoint(agent, engine.get, options);
   const close = async (): Promise<void> => {
     await mcp.close();
     await engine.stop();
   };
+  const handle: McpHandler['handler'] = async (request, response) => {
+    const { origin } = request.headers;
+    if (origin !== undefined && !allowedOrigins.includes(origin)) {
+      response.writeHead(403).end();
+      return;
+    }
+    const caller = await authenticate(request);
+    if (caller === undefined) {
+      response.writeHead(401, { 'www-authenticate': 'Bearer' }).end();
+      return;
+    }
+    await mcp.handle(request, response, caller);
+  };
   return {
     handler: async (request, response) => {
-      const { origin } = request.headers;
-      if (origin !== undefined && !allowedOrigins.includes(origin)) {
-        response.writeHead(403).end();
-        return;
+      try {
+        await handle(request, response);
+      } catch (error) {
+        logger.error({ error }, 'mcp.server.failed');
+        if (response.headersSent) response.destroy();
+        else response.writeHead(500).end();
       }
-      const caller = await authenticate(request);
-      if (caller === undefined) {
-        response.writeHead(401, { 'www-authenticate': 'Bearer' }).end();
-        return;
-      }
-      await mcp.handle(request, response, caller);
     },
     close,
     [Symbol.asyncDispose]: close,
