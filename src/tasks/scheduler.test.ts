@@ -1,5 +1,28 @@
-import { expect, test } from 'vitest';
-import { timeOrderedUuid } from './scheduler.ts';
+import { afterEach, expect, test, vi } from 'vitest';
+import { systemScheduler, timeOrderedUuid } from './scheduler.ts';
+
+afterEach(() => {
+  vi.useRealTimers();
+});
+
+test('a delay beyond the maximum of setTimeout ends when it is over, and restarts as a whole', () => {
+  vi.useFakeTimers();
+  const month = 30 * 24 * 60 * 60 * 1000;
+  let calls = 0;
+  const timer = systemScheduler.after(month, () => (calls += 1));
+  systemScheduler.after(Infinity, () => (calls += 1));
+  for (let restarts = 0; restarts < 2; restarts += 1) {
+    vi.advanceTimersByTime(month - 1);
+    expect(calls).toBe(0);
+    timer.restart();
+  }
+  vi.advanceTimersByTime(month);
+  expect(calls).toBe(1);
+  timer.restart();
+  timer.cancel();
+  vi.advanceTimersByTime(month);
+  expect([calls, vi.getTimerCount()]).toEqual([1, 1]);
+});
 
 const noon = 1_700_000_000_000;
 

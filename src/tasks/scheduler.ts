@@ -1,13 +1,16 @@
 import type { Clock } from '../agents/index.ts';
 import { isStoreFailure, type Store } from '../store/index.ts';
-import { retry, sleep } from '../time/index.ts';
+import { afterDelay, retry, sleep } from '../time/index.ts';
 
 /**
  * Clock, timers, random numbers and ids of the engine, so that a simulation can supply its own.
  * @example const tomorrow: Scheduler = { ...systemScheduler, now: () => Date.now() + 86_400_000 };
  */
 export interface Scheduler extends Clock {
-  /** Runs `callback` once after `delay` milliseconds. A timer alone keeps no process alive. */
+  /**
+   * Runs `callback` once after `delay` milliseconds; never after `Infinity`. A timer alone keeps no process
+   * alive.
+   */
   after(delay: number, callback: () => void): Timer;
   /** Runs `callback` after the current work, before the next timer. */
   defer(callback: () => void): void;
@@ -28,8 +31,26 @@ export interface Timer {
 export const systemScheduler: Scheduler = {
   now: () => Date.now(),
   after(delay, callback) {
-    const timer = setTimeout(callback, delay).unref();
-    return { cancel: () => clearTimeout(timer), restart: () => void timer.refresh() };
+    let timer: NodeJS.Timeout | undefined;
+    let parts = 0;
+    const start = (): void => {
+      parts = 0;
+      afterDelay(delay, callback, (part, next) => {
+        parts += 1;
+        timer = setTimeout(next, part).unref();
+      });
+    };
+    const cancel = (): void => clearTimeout(timer);
+    start();
+    return {
+      cancel,
+      restart() {
+        // Agents restart the timer with each event; a refresh creates no other timer.
+        if (parts === 1) return void timer?.refresh();
+        cancel();
+        return start();
+      },
+    };
   },
   defer: (callback) => void setImmediate(callback),
   uuid: () => timeOrderedUuid(Date.now()),

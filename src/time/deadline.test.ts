@@ -39,11 +39,15 @@ test('the signal aborts with any of its parents and their reason, which does not
   expect(new Deadline({ signal: second.signal }).signal.reason).toBe('enough');
 });
 
-test('0 means unlimited, and a time beyond the maximum of a timer does not expire at once', () => {
+test('0 and Infinity mean unlimited, and a time beyond the maximum of setTimeout expires when it is over', () => {
   using none = new Deadline({ milliseconds: 0, reason });
-  using long = new Deadline({ milliseconds: 2 ** 40, reason });
-  vi.advanceTimersByTime(1_000_000);
-  expect([none.signal.aborted, long.signal.aborted]).toEqual([false, false]);
+  using infinite = new Deadline({ milliseconds: Infinity, reason });
+  using long = new Deadline({ milliseconds: 2 ** 32, reason });
+  vi.advanceTimersByTime(2 ** 32 - 1);
+  expect(long.signal.aborted).toBe(false);
+  vi.advanceTimersByTime(1);
+  expect(long.signal.aborted).toBe(true);
+  expect([none.signal.aborted, infinite.signal.aborted]).toEqual([false, false]);
 });
 
 test('the time starts again, can be replaced, and can be lifted', () => {

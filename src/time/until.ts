@@ -52,11 +52,28 @@ export function sleep(
   return until(promise, signal).finally(() => timer.cancel());
 }
 
-/** Longest delay of a timer, in milliseconds: `setTimeout` replaces longer ones by 1 ms. */
-const longestTimer = 2 ** 31 - 1;
+/** Longest delay of `setTimeout`, in milliseconds: it replaces longer ones by 1 ms. */
+const longestDelay = 2 ** 31 - 1;
+
+/**
+ * Runs `callback` after a delay of any length; never after `Infinity`. `start` starts one timer, and is
+ * called again each time that a part of a long delay is over.
+ */
+export function afterDelay(
+  milliseconds: number,
+  callback: () => void,
+  start: (part: number, next: () => void) => void,
+): void {
+  const part = Math.min(milliseconds, longestDelay);
+  start(part, () => {
+    if (milliseconds > part) afterDelay(milliseconds - part, callback, start);
+    else callback();
+  });
+}
 
 /** Timers of the system, or of a simulation. */
 export interface Timers {
+  /** Runs `callback` after a delay of any length; never after `Infinity`. */
   after(milliseconds: number, callback: () => void): { cancel(): void };
 }
 
@@ -120,7 +137,7 @@ export class Deadline implements Disposable {
     this.lift();
     if (limit === undefined || limit.milliseconds <= 0) return;
     if (this.#isClosed || this.signal.aborted) return;
-    this.#timer = this.#timers.after(Math.min(limit.milliseconds, longestTimer), () => {
+    this.#timer = this.#timers.after(limit.milliseconds, () => {
       this.#hasExpired = true;
       this.abort(limit.reason());
     });
@@ -157,7 +174,10 @@ export class Deadline implements Disposable {
 
 export const systemTimers: Timers = {
   after(milliseconds, callback) {
-    const timer = setTimeout(callback, milliseconds);
+    let timer: ReturnType<typeof setTimeout> | undefined;
+    afterDelay(milliseconds, callback, (part, next) => {
+      timer = setTimeout(next, part);
+    });
     return { cancel: () => clearTimeout(timer) };
   },
 };

@@ -47,7 +47,6 @@ type Watcher = (news: { readonly invocation?: Invocation; readonly progress?: st
 
 /** The interval for polling the store for changes by other processes, in milliseconds. */
 const pollIntervalMs = 1_000;
-const longestTimerMs = 2 ** 31 - 1;
 /** Limits for the status messages of one invocation: remembered ids, and texts buffered for a waiter. */
 const MAX_SEEN = 10_000;
 const MAX_UNHEARD = 100;
@@ -271,13 +270,13 @@ export class Calls {
     this.#timers.clear();
   }
 
-  /** Resets the timer of an invocation; a very long one fires early. */
+  /** Resets the timer of an invocation. */
   #time({ id, state, deadline }: Invocation): void {
     const { scheduler, closing } = this.#options;
     this.#timers.get(id)?.cancel();
     this.#timers.delete(id);
     if (state === 'ended' || closing.aborted) return;
-    const left = Math.min(Math.max(0, deadline - scheduler.now()), longestTimerMs);
+    const left = Math.max(0, deadline - scheduler.now());
     this.#timers.set(
       id,
       scheduler.after(left, () => this.#expire(id)),
