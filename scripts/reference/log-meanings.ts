@@ -255,7 +255,10 @@ export const logMeanings: Readonly<Record<string, string>> = {
   'search.model_failed': 'The model failed to answer from documents; the best passage was sent',
   'search.ready': 'The documents of a project are indexed',
   'tasks.supersede.failed': 'An older question of the conversation could not be ended',
-  'tasks.turn.not_started': 'A turn could not be started; the next poll retries it',
+  'tasks.turn.not_started':
+    'A turn could not be started; a later takeover retries it, here or on another replica',
+  'tasks.turn.release_failed':
+    'Turns that could not start were not released; other replicas take them over later',
   'tracker.no_log':
     'A message cannot be reverted, because the caller did not pass the log of the conversation',
   'tracker.stale_stack': 'The flows have changed during a conversation; it restarts',
@@ -265,6 +268,8 @@ export const logMeanings: Readonly<Record<string, string>> = {
   'turn.step_failed': 'A step failed; the user gets an error message',
   'audit.unauthenticated': 'Credentials are missing or invalid (401)',
   'http.stream.failed': 'A stream ended with an error',
+  'tasks.command.unreadable':
+    'The stored request of a command is invalid; the command ended without effect',
   'tasks.context_limit': '`maxContexts` is exceeded; the task failed with `context_limit`',
   'tasks.message.in_flight': 'A duplicate message arrived while its turn was in flight (409)',
   'tasks.turn.timeout': 'A turn took longer than `taskTimeoutMs` and was cancelled',

@@ -29,11 +29,14 @@ const requestSchema = z.object({
 /** A command as it is stored with its turn, for the replica that runs it. */
 export type CommandRequest = z.infer<typeof requestSchema>;
 
-/** Undefined for the turn of a message. */
+/** Whether a turn is that of a command; others are turns of messages. */
+export function isCommand({ request: { value } }: TurnRecord): boolean {
+  return typeof value === 'object' && value !== null && 'command' in value;
+}
+
+/** The request of a command; undefined if it is invalid. */
 export function commandRequestOf({ request }: TurnRecord): CommandRequest | undefined {
-  const { value } = request;
-  const isCommand = typeof value === 'object' && value !== null && 'command' in value;
-  return isCommand ? requestSchema.parse(value) : undefined;
+  return requestSchema.safeParse(request.value).data;
 }
 
 /** A caller that waits for a command in this process. */

@@ -91,13 +91,15 @@ export class Maintenance {
   }
 
   async #takeOver(): Promise<void> {
-    // During an outage no turn could be stored. The first takeover after the outage finds these turns.
-    if (this.#settings.store.health.outage !== undefined) return;
+    const { store } = this.#settings;
     for (;;) {
+      // During an outage no turn could be stored. The first takeover after the outage finds these turns.
+      if (store.health.outage !== undefined) return;
       const { sparesExpired } = this.#replica;
       const taken = await this.#turns.takeOver(batch, { sparesExpired });
-      if (taken < batch || this.#isStopped) return;
+      if (taken < batch || this.#isStopped) break;
     }
+    await this.#turns.releaseHeld();
   }
 
   async #sweep(): Promise<void> {

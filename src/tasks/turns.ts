@@ -1,10 +1,15 @@
 import type { TurnEnd } from '../agents/index.ts';
 import { isTerminal, type Message, taskNotFound } from '../protocol/index.ts';
-import { reportedOutage, type TaskRecord, type TurnRecord } from '../store/index.ts';
+import {
+  isStoreFailure,
+  reportedOutage,
+  type TaskRecord,
+  type TurnRecord,
+} from '../store/index.ts';
 import { decodeTurnRequest, type TurnRequest } from './call.ts';
 import { InFlightTurns } from './in-flight.ts';
 import { requestCancel } from './cancel.ts';
-import { commandRequestOf } from './command-run.ts';
+import { commandRequestOf, isCommand } from './command-run.ts';
 import { Commands } from './commands.ts';
 import type { Hub } from './log-reader.ts';
 import { LiveTask } from './live-task.ts';
@@ -45,6 +50,11 @@ export class Turns {
   readonly #meter: TurnMeter;
   /** Turns abandoned here because the store was unavailable for too long, with their attempt. */
   #abandoned = new Map<number, number>();
+  /**
+   * Turns that can't start here, such as those that a newer version of Legate has stored. A takeover holds
+   * them until it ends, so that it finds other turns, and then releases them for other replicas.
+   */
+  readonly #held = new Map<number, TurnRecord>();
 
   constructor(settings: EngineSettings, hub: Hub, replica: string) {
     this.#settings = settings;
@@ -101,6 +111,14 @@ export class Turns {
     return this.#inBackground(this.#claim(limit, sparesExpired));
   }
 
+  /** Lets other replicas take over the turns that can't start here. */
+  async releaseHeld(): Promise<void> {
+    for (const { id } of this.#held.values()) {
+      await this.#settings.store.release({ id, replica: this.#replica });
+      this.#held.delete(id);
+    }
+  }
+
   async #claim(limit: number, sparesExpired: boolean): Promise<number> {
     const { store, agent } = this.#settings;
     const snapshot = this.inFlight.snapshot();
@@ -112,7 +130,7 @@ export class Turns {
         replica: this.#replica,
         limit,
         sparesExpired,
-        inFlight: snapshot.keys,
+        inFlight: [...snapshot.keys, ...Array.from(this.#held.values(), ({ key }) => key)],
       });
       for (const turn of turns) {
         if (await snapshot.isStarted(turn)) continue;
@@ -134,8 +152,9 @@ export class Turns {
     const { store, agent, maxAttempts, logger } = this.#settings;
     using _ = this.inFlight.running(turn);
     this.#byKey.get(turn.key)?.stop('lost');
-    const command = commandRequestOf(turn);
-    if (command !== undefined) {
+    if (isCommand(turn)) {
+      const command = commandRequestOf(turn);
+      if (command === undefined) return await this.#dropCommand(turn);
       await this.run(this.commands.run(turn, command), turn);
       return;
     }
@@ -205,6 +224,10 @@ export class Turns {
     }
     timer.cancel();
     this.#close();
+    await this.releaseHeld().catch((error: unknown) => {
+      // The end of this replica's lease frees them too.
+      this.#settings.logger.debug({ error }, 'tasks.turn.release_failed');
+    });
   }
 
   /** Resolves when no turn runs here. */
@@ -328,13 +351,25 @@ export class Turns {
       : this.resume(turn);
   }
 
-  /** Logs a turn that could not start. The next takeover finds it again. */
+  /** Logs a turn that could not start. A later takeover finds it again. */
   #notStarted(turn: TurnRecord, error: unknown): void {
     const { store, logger } = this.#settings;
     const ids = { taskId: turn.taskId, turnId: turnIdOf(turn) };
     const outage = reportedOutage(store, error);
-    if (outage !== undefined) logger.debug({ ...ids, ...outage }, 'tasks.turn.not_started');
-    else logger.error({ ...ids, error }, 'tasks.turn.not_started');
+    if (outage !== undefined) return logger.debug({ ...ids, ...outage }, 'tasks.turn.not_started');
+    // After a failure of the store, the turn can start here.
+    if (!isStoreFailure(error)) this.#held.set(turn.id, turn);
+    return logger.error({ ...ids, error }, 'tasks.turn.not_started');
+  }
+
+  /** Ends a command without effect: its stored request is invalid. */
+  async #dropCommand(turn: TurnRecord): Promise<void> {
+    const { store, scheduler, logger } = this.#settings;
+    logger.error({ turnId: turnIdOf(turn) }, 'tasks.command.unreadable');
+    const now = scheduler.now();
+    const ended = await store.commands.end({ turn, replica: this.#replica, now });
+    this.#hub.wake(turn.taskId);
+    if (ended.kind === 'ended' && ended.next !== undefined) this.follow(ended.next);
   }
 
   async #endWith(turn: TurnRecord, record: TaskRecord, end: TurnEnd): Promise<void> {
