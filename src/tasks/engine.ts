@@ -118,7 +118,7 @@ export class Engine {
     if (admitted.kind === 'running') throw new TypeError('only streams follow a running turn');
     const returnImmediately = request.configuration?.returnImmediately === true;
     if (admitted.kind === 'answered') return withLength(admitted.answer, historyLength);
-    call.onAdmitted?.({ taskId: admitted.turn.taskId, contextId: admitted.before.value.contextId });
+    tellAdmitted(admitted, call);
     if (returnImmediately && !admitted.isContinuation) {
       return { task: withHistory(admitted.before, historyLength) };
     }
@@ -169,7 +169,9 @@ export class Engine {
   /** Resolves once the first event is known: earlier failures reject instead of opening a stream. */
   async stream(request: SendMessageRequest, call: Call): Promise<EventStream> {
     this.#requireStreaming();
-    return this.#streamOf(await this.#follows(request, call), request, call);
+    const admitted = await this.#follows(request, call);
+    if (admitted.kind === 'started' || admitted.kind === 'queued') tellAdmitted(admitted, call);
+    return this.#streamOf(admitted, request, call);
   }
 
   #follows(request: SendMessageRequest, call: Call): Promise<Admitted> {
@@ -424,6 +426,13 @@ export class Engine {
       'this agent does not stream; send, then poll the task',
     );
   }
+}
+
+function tellAdmitted(
+  { turn: { taskId }, before }: Extract<Admitted, { kind: 'started' | 'queued' }>,
+  { onAdmitted }: Call,
+): void {
+  onAdmitted?.({ taskId, contextId: before.value.contextId });
 }
 
 function answerOf(outcome: Extract<TurnOutcome, { kind: 'task' | 'message' }>): SendOutcome {

@@ -74,6 +74,11 @@ export class EventStream implements AsyncIterable<StreamEvent> {
     return this.#isOver;
   }
 
+  /** Whether events belong to the turn of the sent message; until then, to earlier turns of its task. */
+  get hasStarted(): boolean {
+    return this.#awaitedMessage === undefined;
+  }
+
   /** Resolves when an event may be available, or the stream has ended. */
   arrival(): Promise<void> {
     const isDone = this.#isFinishing && this.#reader?.isCurrent === true;

@@ -13,7 +13,14 @@ import { scriptedModel } from '../../src/models/index.ts';
 import { startHttpSample } from '../../src/mcp/testing/http-server.ts';
 import { artifact, file, textOf } from '../../src/protocol/index.ts';
 import type { Agent } from '../../src/agents/agent.ts';
-import { agent, failed, inputRequired, reply, working } from '../../src/agents/define.ts';
+import {
+  agent,
+  authRequired,
+  failed,
+  inputRequired,
+  reply,
+  working,
+} from '../../src/agents/define.ts';
 import { llmAgent } from '../../src/agents/llm/llm-agent.ts';
 import { Conversation } from '../../src/agents/testing/conversation.ts';
 import { type McpHandlerOptions, mcpHandler } from '../../src/tasks/mcp/mcp-server.ts';
@@ -182,6 +189,19 @@ test('a question of the agent is answered by naming it', async () => {
   expect(late).toMatchObject({ isError: true });
 });
 
+test('a call returns when the agent asks for authentication, and the answer continues it', async () => {
+  const locked = agent({ name: 'locked' }, async function* (turn) {
+    if (!turn.isContinuation) yield authRequired('Sign in first');
+    else yield artifact('open');
+  });
+  const connection = connectionTo(await serveMcp(locked));
+  const asked = await connection.call({ name: 'locked' }, { message: 'open' });
+  expect(asked).toMatchObject({ text: 'Sign in first', structured: { state: 'auth-required' } });
+  const invocation = asked.structured?.['invocation'] as string;
+  const done = await connection.call({ name: 'locked' }, { message: 'signed in', invocation });
+  expect(done).toMatchObject({ text: 'open', structured: { state: 'completed' } });
+});
+
 test('the content of a result has ids and data: many hosts show a model nothing else', async () => {
   const asker = agent({ name: 'asker' }, async function* () {
     yield artifact([{ data: { colours: ['red'] } }]);
@@ -277,6 +297,30 @@ test('pages of other origins and too large bodies are sent away', async () => {
   expect((await post({ origin: 'https://evil.example' }, '{}')).status).toBe(403);
   expect((await post({ origin: 'https://ok.example' }, '{}')).status).not.toBe(403);
   expect((await post({}, JSON.stringify({ x: 'y'.repeat(3_000) }))).status).toBe(413);
+});
+
+test('a call that is cancelled before the first event of an agent that may reply stops the agent', async () => {
+  const started = Promise.withResolvers<void>();
+  const stopped = Promise.withResolvers<void>();
+  const silent = agent({ name: 'silent', replies: 'message' }, async function* (turn) {
+    turn.signal.addEventListener('abort', () => stopped.resolve());
+    started.resolve();
+    await stopped.promise;
+    yield reply('too late');
+  });
+  const versionNegotiation = { mode: 'auto' } as const;
+  const client = new Client({ name: 'test', version: '1' }, { versionNegotiation });
+  await client.connect(new StreamableHTTPClientTransport(new URL(await serveMcp(silent))));
+  open.push(client);
+  const controller = new AbortController();
+  const call = client.callTool(
+    { name: 'silent', arguments: { message: 'go' } },
+    { signal: controller.signal },
+  );
+  await started.promise;
+  controller.abort();
+  await expect(call).rejects.toThrow();
+  await stopped.promise;
 });
 
 test('requests that no web request can express, and failures, are answered, and never reject', async () => {

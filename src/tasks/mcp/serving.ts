@@ -9,6 +9,7 @@ import {
 } from '../../agents/index.ts';
 import {
   contentOf,
+  endsTurn,
   isInterrupted,
   isJsonObject,
   type JsonObject,
@@ -104,16 +105,18 @@ export class Serving {
     };
     signal.addEventListener('abort', cancel, { once: true });
     try {
-      const stream = await tasks.stream(
-        { message },
-        { ...call, onAdmitted: (admitted) => ({ taskId } = admitted) },
-      );
-      if (signal.aborted) cancel();
+      const onAdmitted: Call['onAdmitted'] = (admitted) => {
+        ({ taskId } = admitted);
+        if (signal.aborted) cancel();
+      };
+      const stream = await tasks.stream({ message }, { ...call, onAdmitted });
       let progress = 0;
       for await (const { body } of stream) {
         if ('message' in body.value) return repliedResult(body.value.message);
         if ('task' in body.value) taskId = body.value.task.id;
         if (!('statusUpdate' in body.value)) continue;
+        // The stream stays open after auth-required: another party can continue the task.
+        if (stream.hasStarted && endsTurn(body.value)) break;
         progress += 1;
         await notifyProgress(context, body.value.statusUpdate.status, progress);
       }
