@@ -1,3 +1,4 @@
+import type { ServerResponse } from 'node:http';
 import { createServer as createTcpServer, type AddressInfo, type Socket } from 'node:net';
 import { expect, test } from 'vitest';
 import { discardBody } from './delivery-sender.ts';
@@ -244,6 +245,31 @@ test('an aborted call rejects with the reason', async () => {
   await expect.poll(() => receiver.calls.length).toBe(1);
   abort.abort(new Error('enough'));
   await expect(call).rejects.toThrow('enough');
+});
+
+test('aborting a call that waits for a socket rejects it at once, and the socket is used again', async () => {
+  const answers: ServerResponse[] = [];
+  await using receiver = await startReceiver((_call, response) => void answers.push(response));
+  const client = new GuardedClient({ policy: loopback, maxSocketsPerHost: 1 });
+  const send = (path: string, signal = AbortSignal.timeout(10_000)) =>
+    client.send(`${receiver.url}/${path}`, { method: 'GET', headers: {}, signal });
+  try {
+    const running = send('running');
+    await expect.poll(() => answers.length).toBe(1);
+    const abort = new AbortController();
+    const waiting = send('waiting', abort.signal);
+    const next = send('next');
+    abort.abort(new Error('enough'));
+    await expect(waiting).rejects.toThrow('enough');
+    answers[0]?.end();
+    await discardBody(await running, 1_024);
+    await expect.poll(() => answers.length).toBe(2);
+    answers[1]?.end();
+    await discardBody(await next, 1_024);
+    expect(receiver.calls.map(({ path }) => path)).toEqual(['/running', '/next']);
+  } finally {
+    client.close();
+  }
 });
 
 test('a body beyond the bound ends the connection instead of being read', async () => {

@@ -17,7 +17,7 @@ import {
   schemeOf,
   type UrlPolicy,
 } from './policy.ts';
-import { Deadline } from '../time/index.ts';
+import { Deadline, until } from '../time/index.ts';
 
 /**
  * Destinations and timeouts of outbound calls.
@@ -136,7 +136,8 @@ export class GuardedClient {
       reject(isStale ? new StaleConnection('stale', { cause: error }) : error);
     });
     outgoing.end(request.body);
-    return promise;
+    // A request that waits for a socket reports its abort only once it has one.
+    return until(promise, request.signal);
   }
 
   close(): void {
@@ -180,6 +181,8 @@ export interface GuardedFetchOptions extends Omit<GuardedClientOptions, 'policy'
   readonly headTimeout?: number;
   /** Milliseconds without a byte of the body; 0 for no limit. @default 120_000 */
   readonly idleTimeout?: number;
+  /** Each streamed response keeps a socket until it ends. @default 1_024 */
+  readonly maxSocketsPerHost?: number;
   /**
    * Maximum bytes of a body. Event streams are unlimited here: their readers limit each event. @default
    * 33_554_432
@@ -208,9 +211,10 @@ export function guardedFetch(policy: UrlPolicy, options: GuardedFetchOptions = {
     headTimeout = outboundTimeouts.overall,
     idleTimeout = 120_000,
     maxResponseBytes = 32 * 1_024 * 1_024,
+    maxSocketsPerHost = 1_024,
     ...clientOptions
   } = options;
-  const client = new GuardedClient({ policy, ...clientOptions });
+  const client = new GuardedClient({ policy, maxSocketsPerHost, ...clientOptions });
 
   const fetch = async (input: RequestInfo | URL, init: RequestInit = {}): Promise<Response> => {
     const address = input instanceof Request ? input.url : String(input);

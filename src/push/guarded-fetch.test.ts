@@ -108,6 +108,20 @@ test('streams events as they come, and stops when the reader stops', async () =>
   );
 });
 
+test('streams that stay open do not delay further calls to their host', async () => {
+  await withFetch(
+    (_call, response) => {
+      response.writeHead(200, { 'content-type': 'text/event-stream' });
+      response.write('data: 1\n\n');
+    },
+    async (fetch, url) => {
+      const responses: Response[] = [];
+      for (let count = 0; count < 40; count += 1) responses.push(await fetch(url));
+      for (const response of responses) await response.body?.cancel();
+    },
+  );
+});
+
 test('aborting the signal ends a body that is being read', async () => {
   await withFetch(
     (_call, response) => {
