@@ -131,6 +131,8 @@ export class GuardedClient {
       signal: request.signal,
     });
     outgoing.once('response', resolve);
+    // An answer that is no response, such as 101, closes the request without an error.
+    outgoing.once('close', () => reject(new Error('the connection was closed without a response')));
     outgoing.on('error', (error: NodeJS.ErrnoException) => {
       const isStale = outgoing.reusedSocket && error.code === 'ECONNRESET';
       reject(isStale ? new StaleConnection('stale', { cause: error }) : error);
@@ -227,8 +229,9 @@ export function guardedFetch(policy: UrlPolicy, options: GuardedFetchOptions = {
       milliseconds: headTimeout,
       reason: () => slow(address, headTimeout),
     });
+    let answer: IncomingMessage | undefined;
     try {
-      const answer = await client.send(address, {
+      answer = await client.send(address, {
         method: request.method,
         headers: { 'accept-encoding': 'identity', ...Object.fromEntries(request.headers) },
         ...(body === undefined ? {} : { body }),
@@ -249,6 +252,7 @@ export function guardedFetch(policy: UrlPolicy, options: GuardedFetchOptions = {
         idleTimeout,
       });
     } catch (error) {
+      answer?.destroy();
       deadline.close();
       throw error;
     }
@@ -274,21 +278,23 @@ interface Head {
   readonly idleTimeout: number;
 }
 
+/** Throws for an answer that is refused. The caller destroys it. */
 function respond(address: string, answer: Readable, head: Head): Response {
-  const refuse = (error: LegateError): never => {
-    answer.destroy();
-    throw error;
-  };
   const { status, headers } = head;
+  // `Response` accepts no others.
+  if (status < 200 || status > 599) throw failed(address, `returned the invalid status ${status}`);
   if (status >= 300 && status < 400 && status !== 304 && head.redirect === 'error') {
-    refuse(failed(address, `answered ${status}; redirects are not followed`));
+    throw failed(address, `answered ${status}; redirects are not followed`);
   }
   const encoding = headers.get('content-encoding');
   if (encoding !== null && encoding !== 'identity') {
-    refuse(failed(address, `answered in encoding ${encoding} though only identity was asked for`));
+    throw failed(
+      address,
+      `returned content-encoding ${encoding}, but the request accepts only identity`,
+    );
   }
   if (Number(headers.get('content-length') ?? 0) > head.maxBytes) {
-    refuse(tooLarge(address, head.maxBytes));
+    throw tooLarge(address, head.maxBytes);
   }
   const isBodyless = head.isHead || status === 204 || status === 205 || status === 304;
   if (isBodyless) answer.resume();

@@ -1,5 +1,6 @@
 import { getEventListeners } from 'node:events';
 import { createServer as createTlsServer } from 'node:https';
+import { type AddressInfo, createServer as createTcpServer } from 'node:net';
 import { gzipSync } from 'node:zlib';
 import { expect, test } from 'vitest';
 import { makeCertificate } from '../../test/certificate.ts';
@@ -163,9 +164,34 @@ test('a compressed answer is refused: none was asked for', async () => {
       response.writeHead(200, { 'content-encoding': 'gzip' }).end(gzipSync('x'));
     },
     async (fetch, url) => {
-      await expect(fetch(url)).rejects.toThrow('encoding gzip');
+      await expect(fetch(url)).rejects.toThrow('returned content-encoding gzip, but the request accepts only identity');
     },
   );
+});
+
+test('an answer with a status outside 200 to 599 is refused, and its connection closed', async () => {
+  const closed = Promise.withResolvers<void>();
+  const statuses = ['600 No', '999 No', '101 Switch\r\nConnection: Upgrade\r\nUpgrade: x'];
+  const server = createTcpServer((socket) => {
+    socket.on('error', () => {}).once('close', () => statuses.length === 0 && closed.resolve());
+    socket.once('data', () => socket.write(`HTTP/1.1 ${statuses.shift()}\r\n\r\n`));
+  });
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}/secret-path`;
+  const fetch = guardedFetch(httpsOrLoopbackPolicy);
+  const failure = (text: string) => ({
+    code: 'PEER_UNREACHABLE',
+    message: expect.stringMatching(new RegExp(`^http://127.0.0.1:\\d+ .*${text}$`)),
+  });
+  try {
+    await expect(fetch(url)).rejects.toMatchObject(failure('the invalid status 600'));
+    await expect(fetch(url)).rejects.toMatchObject(failure('the invalid status 999'));
+    await expect(fetch(url)).rejects.toMatchObject(failure('closed without a response'));
+    await closed.promise;
+  } finally {
+    fetch.close();
+    await new Promise((resolve) => server.close(resolve));
+  }
 });
 
 test('silence before the head and silence in the body both end the call', async () => {
