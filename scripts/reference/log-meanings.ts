@@ -210,6 +210,8 @@ export const logMeanings: Readonly<Record<string, string>> = {
   'peers.trust.granted': 'Trust was granted to a caller, with the grantor and the skills',
   'peers.trust.revoked': 'Trust of a caller was revoked',
   'push.claim_failed': 'Deliveries could not be claimed from the store; retried',
+  'push.read_failed':
+    'The event of a delivery could not be read from the store; retried when its lease expires',
   'push.settle_failed':
     'The outcome of a delivery could not be stored; it is repeated when its lease expires',
   'rejection.invalid': 'The condition of a rejection cannot be evaluated; the user gets an apology',

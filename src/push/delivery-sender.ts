@@ -11,7 +11,13 @@ import {
 } from './guarded-client.ts';
 import { type UrlPolicy, UrlRefused } from './policy.ts';
 import { traceOf } from './registration.ts';
-import type { Delivery, DeliveryOutcome, LogEvent, Store } from '../store/index.ts';
+import {
+  type Delivery,
+  type DeliveryOutcome,
+  isStoreFailure,
+  type LogEvent,
+  type Store,
+} from '../store/index.ts';
 import { counter, histogram } from '../telemetry/index.ts';
 import { backoff, Deadline, retryAfterMs } from '../time/index.ts';
 
@@ -100,7 +106,10 @@ export class DeliverySender {
       });
   }
 
-  /** Never rejects. Undefined when `stop` aborted the call, which is then not counted in the metrics. */
+  /**
+   * Undefined when `stop` aborted the call, which is then not counted in the metrics. Rejects only with
+   * `STORE_FAILED`, before the call: the event could not be read.
+   */
   async send(delivery: Delivery, stop: AbortSignal): Promise<DeliveryOutcome | undefined> {
     const { scheduler } = this.#options;
     const startedAt = scheduler.now();
@@ -136,6 +145,8 @@ export class DeliverySender {
       return status === 410 ? { kind: 'dead', error } : this.#retry(delivery, error, retryAfter);
     } catch (error) {
       if (stop.aborted) return undefined;
+      // Not a failure of the receiver, so it uses up no attempt.
+      if (isStoreFailure(error)) throw error;
       if (error instanceof UrlRefused) return { kind: 'dead', error: error.message };
       return this.#retry(delivery, errorMessage(error));
     }

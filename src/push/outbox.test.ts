@@ -2,8 +2,9 @@ import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { expect, test, vi } from 'vitest';
 import { temporaryDirectory } from '../../test/support/stores.ts';
-import { type Task, v03 } from '../protocol/index.ts';
+import { LegateError, type Task, v03 } from '../protocol/index.ts';
 import { type DeliveryRecord, openMemory, openStore, type Store } from '../store/index.ts';
+import { silentLogger } from '../telemetry/index.ts';
 import { bodySigner, generateSigningKey, verifyBodySignature } from './body-signature.ts';
 import { sustainedDelivery, TaskWithPush } from './outbox.contract.ts';
 import { PushDispatcher, type PushDispatcherOptions, type PushScheduler } from './outbox.ts';
@@ -498,6 +499,46 @@ test('deliveries claimed by a dead process are sent by another one when the clai
     scheduler.advance(5_000);
     await expect.poll(() => receiver.calls.length).toBe(1);
   });
+});
+
+test('a failed read of the own store uses up no attempt: the delivery is sent when its claim expires', async () => {
+  const logged: string[] = [];
+  const scheduler = new ManualScheduler();
+  const store = openMemory({ clock: scheduler });
+  let reads = 0;
+  const failingOnce = {
+    push: store.push,
+    health: store.health,
+    readEvents: (...of: Parameters<Store['readEvents']>) => {
+      reads += 1;
+      if (reads > 1) return store.readEvents(...of);
+      return Promise.reject(new LegateError('STORE_FAILED', 'store x: cannot be reached'));
+    },
+  };
+  await using receiver = await startReceiver();
+  const dispatcher = new PushDispatcher({
+    store: failingOnce,
+    replica: 'one',
+    policy: { ...publicPolicy, allowLoopback: true },
+    taskAt: async () => undefined,
+    scheduler,
+    maxAttempts: 1,
+    logger: { ...silentLogger, error: (_fields, event) => void logged.push(event) },
+  });
+  const task = await TaskWithPush.create(store, 't', [{ id: 'h', url: receiver.url }]);
+  await task.append(1);
+  dispatcher.start();
+  await expect.poll(() => logged).toEqual(['push.read_failed']);
+  expect(await deliveries(store)).toMatchObject([{ state: 'pending', attempts: 0 }]);
+  await expect
+    .poll(() => {
+      scheduler.advance(10_000);
+      return receiver.calls.length;
+    })
+    .toBe(1);
+  await expect.poll(() => deliveries(store)).toEqual([]);
+  await dispatcher.stop();
+  await store.close();
 });
 
 test('deliveries without a notification are found by polling', async () => {

@@ -297,16 +297,23 @@ export class PushDispatcher {
 
   async #call({ delivery, host, startBy }: Claim): Promise<void> {
     if (this.#state !== 'running' || this.#scheduler.now() > startBy) return;
-    const outcome = await this.#sender.send(delivery, this.#abort.signal);
-    if (outcome === undefined) return;
-    const fields = {
+    const of = {
       taskId: delivery.taskId,
       configId: delivery.push.config.id,
       sequence: delivery.sequence,
       attempt: delivery.attempts + 1,
       host,
-      ...(outcome.kind === 'delivered' ? {} : { error: outcome.error }),
     };
+    let outcome: DeliveryOutcome | undefined;
+    try {
+      outcome = await this.#sender.send(delivery, this.#abort.signal);
+    } catch (error) {
+      // The claim expires with its lease, and a replica tries again.
+      this.#logger.error({ ...of, error: errorMessage(error) }, 'push.read_failed');
+      return;
+    }
+    if (outcome === undefined) return;
+    const fields = outcome.kind === 'delivered' ? of : { ...of, error: outcome.error };
     if (outcome.kind === 'delivered') this.#logger.debug(fields, 'push.delivered');
     else this.#logger.warn(fields, outcome.kind === 'dead' ? 'push.dead' : 'push.retry');
     this.#ended.push({ id: delivery.id, outcome, fields });
