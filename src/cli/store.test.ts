@@ -49,7 +49,9 @@ test(
     const open = await write('before');
     expect(run('backup', copy)).toMatchObject({ status: 0, out: expect.stringContaining('whole') });
     expect(statSync(copy).mode & 0o077).toBe(0);
-    expect(run('backup', copy)).toMatchObject({ err: expect.stringContaining('exists already') });
+    expect(run('backup', copy)).toMatchObject({
+      err: expect.stringContaining('already exists; name a new file'),
+    });
     expect(run('restore', copy, '--replace')).toMatchObject({
       err: expect.stringContaining('another process has it open'),
     });

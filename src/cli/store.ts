@@ -24,7 +24,7 @@ export async function backupStore(file: string, { store, json }: StoreOptions): 
 export async function restoreStore(file: string, options: StoreRestoreOptions): Promise<void> {
   const { restoreSqlite } = await maintainSqlite();
   const path = await sqlitePath(options.store);
-  const report = restoreSqlite(resolve(file), path, { replaces: options.replace === true });
+  const report = await restoreSqlite(resolve(file), path, { replaces: options.replace === true });
   print(path, report, options.json);
 }
 

@@ -1,4 +1,4 @@
-import { chmodSync, copyFileSync, existsSync, renameSync, rmSync, statSync } from 'node:fs';
+import { closeSync, existsSync, openSync, renameSync, rmSync, statSync } from 'node:fs';
 import { backup, DatabaseSync } from 'node:sqlite';
 import { errorMessage, LegateError } from '../../protocol/index.ts';
 import { isDamage, storeFailure } from './failure.ts';
@@ -71,20 +71,12 @@ export async function backupSqlite(path: string, target: string): Promise<Sqlite
   requireFile(path);
   refuseExisting(target, 'name a new file');
   const part = `${target}.part`;
-  rmSync(part, { force: true });
   try {
-    using database = new DatabaseSync(path, { readOnly: true });
-    schemaVersion(database, path);
-    await backup(database, part);
-    // Conversations are private.
-    chmodSync(part, 0o600);
-    const report = requireWhole(part, path);
+    const report = await copyWhole(path, part);
     renameSync(part, target);
     return report;
-  } catch (error) {
-    throw storeFailure(path, error);
   } finally {
-    for (const end of ['', '-wal', '-shm', '-journal']) rmSync(`${part}${end}`, { force: true });
+    removePart(part);
   }
 }
 
@@ -92,33 +84,65 @@ export async function backupSqlite(path: string, target: string): Promise<Sqlite
  * Restores a backup to the path of a store that no process has open. An existing file is replaced only
  * with `replaces`. A backup of an older version is migrated when it is next opened.
  */
-export function restoreSqlite(
+export async function restoreSqlite(
   source: string,
   path: string,
   { replaces = false }: { readonly replaces?: boolean } = {},
-): SqliteReport {
-  const report = requireWhole(source);
-  checkVersion(report.version, report.latest, source);
+): Promise<SqliteReport> {
+  requireFile(source);
   const isThere = existsSync(path);
   if (isThere && !replaces) refuseExisting(path, 'add --replace');
-  const locks = isThere ? [lockInode(path), lockOwner(path)] : [];
+  const unlock = isThere ? lockFile(path) : () => {};
+  const part = `${path}.part`;
   try {
-    const part = `${path}.part`;
-    copyFileSync(source, part);
-    chmodSync(part, 0o600);
+    const report = await copyWhole(source, part);
+    checkVersion(report.version, report.latest, source);
     // The write-ahead log of the existing file must not be applied to the backup.
     for (const end of ['-wal', '-shm']) rmSync(`${path}${end}`, { force: true });
     renameSync(part, path);
+    return report;
   } finally {
-    for (const unlock of locks) unlock();
+    removePart(part);
+    unlock();
   }
-  return report;
+}
+
+/**
+ * Copies a store, with its write-ahead log, and checks the copy. The file alone would lack what only the
+ * log contains.
+ */
+async function copyWhole(path: string, part: string): Promise<SqliteReport> {
+  try {
+    {
+      using database = new DatabaseSync(path, { readOnly: true });
+      schemaVersion(database, path);
+      // A log of an earlier copy must not be applied to this one.
+      removePart(part);
+      // Conversations are private, also while they are copied.
+      closeSync(openSync(part, 'wx', 0o600));
+      await backup(database, part);
+    }
+    return requireWhole(part, path);
+  } catch (error) {
+    throw storeFailure(path, error);
+  }
+}
+
+/** Never throws: it must not hide why the copy failed. */
+function removePart(part: string): void {
+  for (const end of ['', '-wal', '-shm', '-journal']) {
+    try {
+      rmSync(`${part}${end}`, { force: true });
+    } catch {
+      // The next copy to this path removes the rest.
+    }
+  }
 }
 
 /** Brings the schema and the layout of a store file up to date. No process can have it open. */
 export function migrateSqlite(path: string): SqliteReport {
   requireFile(path);
-  const locks = [lockInode(path), lockOwner(path)];
+  const unlock = lockFile(path);
   try {
     {
       using database = new DatabaseSync(path);
@@ -129,7 +153,22 @@ export function migrateSqlite(path: string): SqliteReport {
   } catch (error) {
     throw storeFailure(path, error);
   } finally {
-    for (const unlock of locks) unlock();
+    unlock();
+  }
+}
+
+/** Locks an existing file under its inode and its name. If one fails, none is held. */
+function lockFile(path: string): () => void {
+  const unlockInode = lockInode(path);
+  try {
+    const unlockOwner = lockOwner(path);
+    return () => {
+      unlockOwner();
+      unlockInode();
+    };
+  } catch (error) {
+    unlockInode();
+    throw error;
   }
 }
 
@@ -152,5 +191,5 @@ function requireFile(path: string): void {
 
 function refuseExisting(path: string, fix: string): void {
   if (!existsSync(path)) return;
-  throw new LegateError('STORE_FAILED', `${path} exists already, and is not replaced; ${fix}`);
+  throw new LegateError('STORE_FAILED', `${path} already exists; ${fix}`);
 }
