@@ -25,7 +25,9 @@ test('a reference of a schema to a value, with a pattern in it, can not hang the
     examples: [pattern],
     properties: { x: { $ref: '#/examples/0' } },
   };
-  expect(() => validator.getValidator(written)).toThrow('"#/examples/0" leads to no schema in it');
+  expect(() => validator.getValidator(written)).toThrow(
+    '"#/examples/0" does not resolve to a schema in this document',
+  );
   // An id in a value can not take the place of a schema either.
   const validate = validator.getValidator({
     type: 'object',

@@ -25,7 +25,7 @@ test.each([
 ])('a reference to %s is refused', (_, $ref, rest) => {
   for (const keyword of ['$ref', '$dynamicRef', '$recursiveRef']) {
     expect(() => closedSchema({ ...rest, allOf: [{ [keyword]: $ref }] })).toThrow(
-      `the JSON Schema can not be used: ${keyword} "${$ref}" leads to no schema in it; put what it means below $defs`,
+      `the JSON Schema can not be used: ${keyword} "${$ref}" does not resolve to a schema in this document; define it under $defs`,
     );
   }
 });
@@ -90,4 +90,20 @@ test('schemas with too many parts are refused before a validator compiles them',
   expect(() => closedSchema({ anyOf: Array.from({ length: 5_000 }, () => ({})) })).toThrow(
     'it has more than 5000 parts',
   );
+});
+
+test('resolving a reference does not read all definitions', () => {
+  let listings = 0;
+  const names = Array.from({ length: 100 }, (_, index) => `d${index}`);
+  const $defs = new Proxy(
+    Object.fromEntries(names.map((name): [string, JsonObject] => [name, { type: 'string' }])),
+    {
+      ownKeys(target) {
+        listings += 1;
+        return Reflect.ownKeys(target);
+      },
+    },
+  );
+  closedSchema({ $defs, allOf: names.map((name) => ({ $ref: `#/$defs/${name}` })) });
+  expect(listings).toBeLessThan(5);
 });

@@ -174,7 +174,7 @@ class Closing {
       const target = this.#resolve(reference, this.#known.get(schema));
       if (target === undefined) {
         throw refusal(
-          `${keyword} "${reference.slice(0, 100)}" leads to no schema in it; put what it means below $defs`,
+          `${keyword} "${reference.slice(0, 100)}" does not resolve to a schema in this document; define it under $defs`,
         );
       }
       return [target];
@@ -191,9 +191,7 @@ class Closing {
     let target: JsonValue | undefined = resource.root;
     for (const part of fragment.slice(1).split('/')) {
       const key = part.replaceAll('~1', '/').replaceAll('~0', '~');
-      if (typeof target !== 'object' || target === null) return undefined;
-      const held: ReadonlyMap<string, JsonValue> = new Map(Object.entries(target));
-      target = held.get(key);
+      target = ownEntry(target, key);
     }
     if (typeof target === 'boolean') return target;
     return isJsonObject(target) && this.#known.has(target) ? target : undefined;
@@ -233,6 +231,12 @@ class Closing {
 function isPlain(value: JsonValue): boolean {
   const parts: readonly JsonValue[] = Array.isArray(value) ? value : [value];
   return parts.every((part) => typeof part !== 'object' || part === null);
+}
+
+/** An own entry only: a key can be `constructor`. */
+function ownEntry(target: JsonValue | undefined, key: string): JsonValue | undefined {
+  if (Array.isArray(target)) return /^(?:0|[1-9]\d*)$/.test(key) ? target[Number(key)] : undefined;
+  return isJsonObject(target) && Object.hasOwn(target, key) ? target[key] : undefined;
 }
 
 function decoded(fragment: string): string | undefined {

@@ -50,6 +50,6 @@ test('a schema that takes too many steps, or has an invalid reference, fails the
   expect(await valueSchema({ default: {}, $ref: '#/default' }).parse({})).toEqual({
     ok: false,
     problem:
-      'the JSON Schema can not be used: $ref "#/default" leads to no schema in it; put what it means below $defs',
+      'the JSON Schema can not be used: $ref "#/default" does not resolve to a schema in this document; define it under $defs',
   });
 });
