@@ -22,6 +22,15 @@ export function vectorsBehaviour(current: CurrentStore): void {
       expect(await nearest([0, 3], 1)).toMatchObject([{ key: 'north' }]);
     });
 
+    test('have the similarity 0 to a zero vector, which ranks accordingly', async () => {
+      await write({ east: [1, 0], zero: [0, 0], west: [-1, 0] });
+      const found = await nearest([1, 0]);
+      expect(found.map(({ key }) => key)).toEqual(['east', 'zero', 'west']);
+      expect(found[1]?.similarity).toBeCloseTo(0, 6);
+      const none = await nearest([0, 0]);
+      expect(none.map(({ similarity }) => Math.abs(similarity))).toEqual([0, 0, 0]);
+    });
+
     test('are replaced under their key, and the empty scope has none', async () => {
       await write({ a: [1, 0] });
       await write({ a: [0, 1], b: [1, 0] });

@@ -16,11 +16,11 @@ const standIn = `
   CREATE TYPE vector AS (items real[]);
   CREATE FUNCTION to_vector(real[]) RETURNS vector LANGUAGE sql AS 'SELECT row($1)::"Extra types".vector';
   CREATE CAST (real[] AS vector) WITH FUNCTION to_vector(real[]);
-  CREATE FUNCTION distance(one vector, other vector) RETURNS double precision LANGUAGE sql AS $$
-    SELECT nextval('"Extra types".uses') * 0 + 1 - (SELECT sum(a * b)
+  CREATE FUNCTION negative_product(one vector, other vector) RETURNS double precision LANGUAGE sql AS $$
+    SELECT nextval('"Extra types".uses') * 0 - (SELECT sum(a * b)
       FROM unnest((one).items, (other).items) AS pair (a, b))
   $$;
-  CREATE OPERATOR <=> (LEFTARG = vector, RIGHTARG = vector, FUNCTION = distance)`;
+  CREATE OPERATOR <#> (LEFTARG = vector, RIGHTARG = vector, FUNCTION = negative_product)`;
 
 test('an installed pgvector compares the vectors, in whichever schema it is', async () => {
   const url = await emptyDatabase();

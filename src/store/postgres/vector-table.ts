@@ -29,7 +29,7 @@ const statements = {
     text: `SELECT quote_ident(nspname) AS schema
       FROM pg_type JOIN pg_namespace ON pg_namespace.oid = typnamespace
       WHERE typname = 'vector' AND EXISTS (
-        SELECT FROM pg_operator WHERE oprname = '<=>' AND oprleft = pg_type.oid
+        SELECT FROM pg_operator WHERE oprname = '<#>' AND oprleft = pg_type.oid
       )`,
   },
   nearest: {
@@ -113,8 +113,9 @@ export class VectorTable implements VectorStore {
     this.#nearest ??= this.#connections.reads.read(statements.extension, []).then(([row]) => {
       const schema = row?.['schema'];
       if (typeof schema !== 'string') return statements.nearest;
-      const distance = `vector::${schema}.vector OPERATOR(${schema}.<=>) $4::real[]::${schema}.vector`;
-      return { name: 'vector_nearest_pgvector', text: nearest(`1 - (${distance})`) };
+      // The negative inner product, which is defined for a zero vector too.
+      const negated = `vector::${schema}.vector OPERATOR(${schema}.<#>) $4::real[]::${schema}.vector`;
+      return { name: 'vector_nearest_pgvector', text: nearest(`-(${negated})`) };
     });
     try {
       return await this.#nearest;
