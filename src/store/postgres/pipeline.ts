@@ -101,7 +101,10 @@ export class Pipeline {
 
   async #run(statement: Statement, values: readonly Value[]): Promise<readonly Row[]> {
     if (this.#isClosed) throw closed(this.#place.name);
-    const lane = this.#links.reduce((best, each) => (each.underWay < best.underWay ? each : best));
+    // Statements for a broken connection wait until it is open again.
+    const open = this.#links.filter(({ link }) => link.isOpen);
+    const lanes = open.length > 0 ? open : this.#links;
+    const lane = lanes.reduce((best, each) => (each.underWay < best.underWay ? each : best));
     if (lane.underWay >= underWayLimit) throw overrun(this.#place.name);
     lane.underWay += 1;
     try {

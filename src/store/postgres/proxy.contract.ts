@@ -10,6 +10,8 @@ export interface BadNetwork extends AsyncDisposable {
   latencyMs: number;
   /** Breaks every connection. */
   cut(): void;
+  /** Breaks the oldest connection, and all new ones. */
+  cutOldest(): void;
   /**
    * Leaves every connection half open, for good: nothing gets through, and no end hears of it. So it
    * is with new ones until the returned function is called.
@@ -24,12 +26,14 @@ export async function badNetwork(url: string): Promise<BadNetwork> {
   /** Connections made before are dead. */
   let generation = 0;
   let isStalled = false;
+  let takesConnections = true;
   const keep = (socket: Socket): void => {
     sockets.add(socket);
     socket.on('error', () => socket.destroy());
     socket.on('close', () => sockets.delete(socket));
   };
   const server = createServer((near) => {
+    if (!takesConnections) return void near.destroy();
     const far = connect(Number(target.port), target.hostname);
     keep(near);
     keep(far);
@@ -77,6 +81,8 @@ export async function badNetwork(url: string): Promise<BadNetwork> {
     stall: () => {
       generation += 1;
       isStalled = true;
+      // A socket that is not read does not notice that its peer closes it.
+      for (const socket of sockets) socket.pause();
       return () => {
         // Those that were made meanwhile never got an answer either.
         generation += 1;
@@ -85,6 +91,11 @@ export async function badNetwork(url: string): Promise<BadNetwork> {
     },
     cut: () => {
       for (const socket of sockets) socket.destroy();
+    },
+    cutOldest: () => {
+      takesConnections = false;
+      const [oldest] = sockets;
+      oldest?.destroy();
     },
     [Symbol.asyncDispose]: async () => {
       for (const socket of sockets) socket.destroy();
