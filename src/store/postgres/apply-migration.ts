@@ -48,8 +48,13 @@ async function applyConcurrently(
     }
     await record(client, migration);
   } finally {
-    await client.query('RESET lock_timeout');
+    await cleanUp(client, 'RESET lock_timeout');
   }
+}
+
+/** Never rejects: a broken connection must not hide the error that broke it. */
+async function cleanUp(client: Client, statement: string): Promise<void> {
+  await client.query(statement).catch(() => {});
 }
 
 /** Runs the migration in one transaction. Retries if the transaction did not get its locks. */
@@ -62,7 +67,7 @@ async function applyAtOnce(client: Client, migration: Migration, waitMs: number)
       await record(client, migration);
       await client.query('COMMIT');
     } catch (error) {
-      await client.query('ROLLBACK');
+      await cleanUp(client, 'ROLLBACK');
       throw error;
     }
   };

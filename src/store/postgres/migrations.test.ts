@@ -83,6 +83,16 @@ test('several replicas may start at once on an empty database', async () => {
   for (const store of stores) await store.close();
 });
 
+test('a migration whose connection breaks fails with the reason', async () => {
+  const fatal = { ...first, sql: 'SELECT pg_terminate_backend(pg_backend_pid())' };
+  for (const sql of [fatal.sql, `-- concurrently\n${fatal.sql};\n`]) {
+    await expect(migrate(url, [{ ...fatal, sql }])).rejects.toMatchObject({
+      code: 'STORE_FAILED',
+      message: expect.stringContaining('terminating connection'),
+    });
+  }
+});
+
 test('a schema of a newer version is refused, with both versions and what to do, and left alone', async () => {
   const latest = (await migrate(url)).latest;
   await query(url, 'INSERT INTO legate.migrations (version, name) VALUES ($1, $2)', [
