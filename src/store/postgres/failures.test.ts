@@ -112,6 +112,13 @@ test('an admission whose answer was lost is found by the message when it comes a
   expect(await store.takeOver(own)).toMatchObject([{ taskId: 't', attempt: 1 }]);
 });
 
+test('closing does not wait for connections that are half open', async () => {
+  await using network = await badNetwork(await emptyDatabase());
+  const store = await open({ url: network.url, connectTimeoutMs: 100 });
+  network.stall();
+  await store.close();
+});
+
 test('reads are retried when their connection breaks', async () => {
   await using network = await badNetwork(await emptyDatabase());
   const store = await open({ url: network.url });

@@ -1,7 +1,7 @@
 import type { ConnectionOptions } from 'node:tls';
 import { Client, type ClientConfig } from 'pg';
 import { invalidConfiguration } from '../../protocol/index.ts';
-import { Deadline, retry, until } from '../../time/index.ts';
+import { Deadline, retry, until, waitAtMost } from '../../time/index.ts';
 import { closed, unreachable } from './failure.ts';
 
 /** The address of a database, and its connection settings. */
@@ -42,6 +42,12 @@ export function placeOf(options: PlaceOptions, settings: ClientConfig = {}): Pla
       ...settings,
     },
   };
+}
+
+/** Closes a connection. One that doesn't respond is cut off after the timeout for connecting. */
+export async function endClient(client: Client, place: Place): Promise<void> {
+  await waitAtMost(place.client.connectionTimeoutMillis ?? 5_000, client.end());
+  client.connection.stream.destroy();
 }
 
 /** Delays between attempts to connect, in milliseconds. The last one repeats. */
@@ -106,7 +112,7 @@ export class Link {
     this.#closing.abort(closed(this.#place.name));
     const client = this.#client;
     this.#client = undefined;
-    await client?.end();
+    if (client !== undefined) await endClient(client, this.#place);
   }
 
   #connect(): Promise<Client> {

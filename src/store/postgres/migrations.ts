@@ -5,7 +5,7 @@ import { type Migration, readMigrationFiles } from '../migration-files.ts';
 import { apply } from './apply-migration.ts';
 import { DatabaseClock } from './database-clock.ts';
 import { sqlState, storeFailure, unreachable } from './failure.ts';
-import { type Place, placeOf, type PlaceOptions } from './link.ts';
+import { endClient, type Place, placeOf, type PlaceOptions } from './link.ts';
 
 export interface MigrationStatus {
   /** The schema version of the database; 0 if it contains no store. */
@@ -143,7 +143,7 @@ async function withClient<T>(
   try {
     await client.connect();
   } catch (error) {
-    await client.end();
+    await endClient(client, place);
     throw sqlState(error) === undefined
       ? unreachable(place.name, error)
       : storeFailure(place.name, error);
@@ -155,7 +155,7 @@ async function withClient<T>(
     throw storeFailure(place.name, error);
   } finally {
     // An open transaction ends with its connection.
-    await client.end();
+    await endClient(client, place);
   }
 }
 
