@@ -1,3 +1,4 @@
+import { Client } from 'pg';
 import { beforeEach, expect, test } from 'vitest';
 import { postgres } from '../../../test/support/postgres.ts';
 import {
@@ -82,6 +83,25 @@ test('several replicas may start at once on an empty database', async () => {
   ]);
   for (const store of stores) await store.close();
 });
+
+test('a migration that another connection holds up for too long fails and names its process', async () => {
+  await using held = await lockedMigrations();
+  await expect(migrate(url, [first], { waitMs: 1 })).rejects.toMatchObject({
+    code: 'STORE_FAILED',
+    message: expect.stringContaining(`a client (process ${held.pid}) has been migrating it`),
+  });
+  await held[Symbol.asyncDispose]();
+  expect(await migrate(url, [first])).toMatchObject({ current: 1 });
+});
+
+/** A connection that holds the lock of a migrating replica. */
+async function lockedMigrations() {
+  const client = new Client({ connectionString: url });
+  await client.connect();
+  await client.query('BEGIN; SELECT pg_advisory_xact_lock(1279739204)');
+  const { rows } = await client.query<{ pid: number }>('SELECT pg_backend_pid() AS pid');
+  return { pid: rows[0]?.pid, [Symbol.asyncDispose]: () => client.end() };
+}
 
 test('a migration whose connection breaks fails with the reason', async () => {
   const fatal = { ...first, sql: 'SELECT pg_terminate_backend(pg_backend_pid())' };

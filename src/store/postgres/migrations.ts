@@ -21,7 +21,10 @@ const migrationLock = 1_279_739_204;
 const oldestServer = 130_000;
 /** Milliseconds between two attempts to get the lock of another migrating replica. */
 const lockPollMs = 100;
-/** Milliseconds to retry a migration whose tables a long transaction, such as a dump, has locked. */
+/**
+ * Milliseconds to wait for another migrating replica, and to retry a migration whose tables a long
+ * transaction, such as a dump, has locked.
+ */
 const longestWaitMs = 300_000;
 
 /** The numbered .sql files beside this module, in order. */
@@ -44,7 +47,7 @@ export async function migrate(
     const before = await statusOf(client, migrations, place);
     if (before.pending.length === 0) return before;
     return withClient(options, async (guard) => {
-      await lockMigrations(guard);
+      await lockMigrations(guard, { waitMs, place: place.name });
       // Another replica may have migrated while this one waited.
       const { current, latest } = await statusOf(client, migrations, place);
       await client.query(
@@ -64,9 +67,14 @@ export async function migrate(
 
 /**
  * Holds the lock until the connection ends. The lock's transaction keeps the lock also behind a pooler.
- * It has no snapshot, because concurrent index builds would wait for that.
+ * It has no snapshot, because concurrent index builds would wait for that. Rejects with `STORE_FAILED`
+ * if another connection holds the lock for longer than `waitMs`.
  */
-async function lockMigrations(guard: Client): Promise<void> {
+async function lockMigrations(
+  guard: Client,
+  { waitMs, place }: { readonly waitMs: number; readonly place: string },
+): Promise<void> {
+  const start = performance.now();
   for (;;) {
     await guard.query('BEGIN ISOLATION LEVEL READ COMMITTED');
     await guard.query('SET LOCAL idle_in_transaction_session_timeout = 0');
@@ -76,8 +84,26 @@ async function lockMigrations(guard: Client): Promise<void> {
     );
     if (rows[0]?.isLocked === true) return;
     await guard.query('ROLLBACK');
+    if (performance.now() - start >= waitMs) {
+      throw new LegateError(
+        'STORE_FAILED',
+        `store ${place}: ${await lockHolder(guard)} has been migrating it for more than ` +
+          `${waitMs / 1_000} s; wait for its end, or end it, and migrate again: legate db migrate`,
+      );
+    }
     await sleep(lockPollMs);
   }
+}
+
+async function lockHolder(client: Client): Promise<string> {
+  const { rows } = await client.query<{ pid: number; name: string }>(
+    `SELECT pid, application_name AS name FROM pg_locks JOIN pg_stat_activity USING (pid)
+     WHERE locktype = 'advisory' AND granted AND classid = 0 AND objid = ${migrationLock}
+       AND database = (SELECT oid FROM pg_database WHERE datname = current_database())`,
+  );
+  const [holder] = rows;
+  if (holder === undefined) return 'another replica';
+  return `${holder.name || 'a client'} (process ${holder.pid})`;
 }
 
 /**
