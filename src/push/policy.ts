@@ -186,7 +186,7 @@ export function targetProblem(target: Target, policy: UrlPolicy): string | undef
       return `host ${host} is on the loopback network, which is not allowed`;
     }
     if (kind === 'loopback' && policy.loopbackAsWritten === true && writtenKind(host) !== kind) {
-      return `host ${host} leads to the loopback network, which must be called by its own name`;
+      return `host ${host} resolves to a loopback address; use localhost or 127.0.0.1 in the URL`;
     }
     if (kind === 'private' && !policy.allowPrivate && vouched === undefined) {
       return `host ${host} is on a private network, which is not allowed`;

@@ -166,7 +166,7 @@ export function toPatternError(source: string, cause: Error): PatternError {
   const hint = reason.startsWith('invalid repeat count')
     ? 'a pattern may repeat at most 1000 times'
     : undefined;
-  return new PatternError(`not a regular expression: ${reason}`, hint, cause);
+  return new PatternError(`invalid regular expression: ${reason}`, hint, cause);
 }
 
 /**

@@ -58,7 +58,7 @@ class Work {
     if (!isJsonObject(schema)) return 0;
     if (part.steps.has(schema)) {
       const known = part.steps.get(schema);
-      if (known === undefined) throw new Excess('its JSON Schema refers to itself without end');
+      if (known === undefined) throw new Excess('its JSON Schema is infinitely recursive');
       return known;
     }
     if (level > maxLevels * 2) throw new Excess('its JSON Schema has too many levels');

@@ -122,7 +122,10 @@ export class PassageIndex {
       vectors.length !== this.#passages.length ||
       vectors.some(({ length }) => length !== dimensions)
     ) {
-      throw new Error('the embedding model returned vectors of another number or length');
+      throw new Error(
+        `the embedding model returned ${vectors.length} vectors for ${this.#passages.length} texts, ` +
+          'or vectors of different lengths',
+      );
     }
     this.#dimensions = dimensions;
     this.#vectors = new Float32Array(dimensions * vectors.length);

@@ -26,7 +26,7 @@ test('values of former versions are upgraded step by step', () => {
 
 test('a value of a later version is refused by its name and version', () => {
   expect(() => third.decode({ v: 4, text: 'x' }, 'n')).toThrow(
-    `can't read note "n" (version 4): only versions up to 3 are known; it was written by another ` +
+    `can't read note "n" (version 4): this program supports versions up to 3; it was written by another ` +
       'version of Legate: use that version, or delete it',
   );
 });

@@ -45,7 +45,7 @@ export class StoredFormat<T> {
     const { schema, version, upgrades } = this.#options;
     const written = versionOf(stored);
     if (written > version) {
-      throw this.#unreadable(key, written, `only versions up to ${version} are known`);
+      throw this.#unreadable(key, written, `this program supports versions up to ${version}`);
     }
     let value = stored;
     for (let from = written; from < version; from += 1) value = upgrades[from]?.(value) ?? value;

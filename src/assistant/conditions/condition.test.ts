@@ -161,7 +161,7 @@ test.each([
 });
 
 test.each([
-  ["slots.x matches '(a'", 16, 'not a regular expression: missing closing ): `(a`'],
+  ["slots.x matches '(a'", 16, 'invalid regular expression: missing closing ): `(a`'],
   ['slots.x matches /a/q', 16, 'unknown flag "q"'],
   ['slots.y = 1 or slots.x matches /^(?!a)/', 31, 'lookahead and lookbehind are not supported'],
   ['not slots.x matches "(a)\\1"', 20, 'backreferences are not supported'],

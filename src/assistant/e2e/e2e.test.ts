@@ -324,7 +324,7 @@ test.each([
   [
     'a bad regular expression',
     `test_cases: [{test_case: one, steps: [{user: hi, assertions: [{bot_uttered: {text_matches: "("}}]}]}]`,
-    'not a regular expression',
+    'invalid regular expression',
   ],
 ])('%s is an error with its place', async (_, text, message) => {
   await using folder = await greenhouseFolder({ 'tests/one.yml': text });

@@ -47,7 +47,7 @@ export function storeFailure(place: string, thrown: unknown): LegateError {
   const code = sqlState(thrown);
   const kind = code?.slice(0, 2);
   if (kind === '22' || kind === '23') {
-    const message = `store ${place}: a value was refused; this is a mistake in the program`;
+    const message = `store ${place}: the database rejected a value; this is a bug in Legate`;
     return new LegateError('INTERNAL', message, { cause: thrown });
   }
   const text = explain(code, errorMessage(thrown));
@@ -76,7 +76,7 @@ export function unanswered(place: string, cause: unknown): LegateError {
 export function overrun(place: string): LegateError {
   return new LegateError(
     'STORE_FAILED',
-    `store ${place}: too many calls wait for it; look for a slow disk, or share the load`,
+    `store ${place}: too many operations are waiting; check for a slow disk, or reduce the load`,
     { retryAfter },
   );
 }
@@ -113,7 +113,7 @@ function explain(code: string | undefined, message: string): string {
     case '57014':
       return 'a statement took longer than statementTimeoutMs; look for locks and for a slow disk';
     case '53100':
-      return 'its disk is full; what was stored before is intact, free some space to go on';
+      return 'its disk is full; stored data is intact; free some space';
     case '53300':
       return 'it has no connection left; raise max_connections there, or lower maxConnections here';
     case '25006':

@@ -221,7 +221,7 @@ test('more calls than can wait are refused at once, and the others are done', as
   const refused = results.filter(({ status }) => status === 'rejected');
   expect(refused).toHaveLength(500);
   expect(refused[0]).toMatchObject({
-    reason: { ...failed, message: expect.stringContaining('too many calls wait') },
+    reason: { ...failed, message: expect.stringContaining('too many operations are waiting') },
   });
   const counted = await store.records.list({ space: 's', limit: 10, now: 1 });
   const total = counted.reduce((sum, { value }) => sum + Number(value.value), 0);

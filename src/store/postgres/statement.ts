@@ -34,7 +34,10 @@ export function textsOf(value: unknown): string[] {
 export function kindOf<K extends string>({ kind }: Row, kinds: readonly K[]): K {
   const found = kinds.find((each) => each === kind);
   if (found !== undefined) return found;
-  throw new LegateError('INTERNAL', `the database answered with the unknown word ${String(kind)}`);
+  throw new LegateError(
+    'INTERNAL',
+    `the database returned the unexpected result "${String(kind)}"`,
+  );
 }
 
 /** Sends one statement; others can be in flight on the connection. */

@@ -74,7 +74,7 @@ function explain(code: number): string | undefined {
       return 'cannot be opened; check that its directory exists and is writable for this user';
     case codes.corrupt:
     case codes.notADatabase:
-      return 'the file is damaged or no store; restore a backup, or move it away to start with an empty store';
+      return 'the file is damaged or not a store; restore a backup, or move the file to start with an empty store';
     case codes.busy:
     case codes.locked:
     case codes.protocol:

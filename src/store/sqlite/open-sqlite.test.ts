@@ -310,7 +310,9 @@ test('a file that is not a database is refused and not changed', () => {
   writeFileSync(path, garbage);
   expect(failure()).toMatchObject({
     code: 'STORE_FAILED',
-    message: expect.stringMatching(/store\.db: the file is damaged or no store; restore a backup/),
+    message: expect.stringMatching(
+      /store\.db: the file is damaged or not a store; restore a backup/,
+    ),
   });
   expect(readFileSync(path).equals(garbage)).toBe(true);
 });
@@ -333,7 +335,9 @@ test('operations on a damaged file fail and say so, and the process lives', asyn
   }
   expect(thrown).toMatchObject({
     code: 'STORE_FAILED',
-    message: expect.stringMatching(/store\.db: the file is damaged or no store; restore a backup/),
+    message: expect.stringMatching(
+      /store\.db: the file is damaged or not a store; restore a backup/,
+    ),
   });
 });
 
@@ -342,7 +346,7 @@ test('a directory that cannot be written is a clear failure', () => {
   expect(asNobody(() => failure())).toMatchObject({
     code: 'STORE_FAILED',
     message: expect.stringMatching(
-      /store\.db cannot be made \(EACCES\); make its directory writable/,
+      /store\.db can't be created \(EACCES\); make its directory writable/,
     ),
   });
 });
@@ -361,7 +365,7 @@ test('a path through a file is a clear failure', () => {
   writeFileSync(join(directory, 'file'), '');
   expect(failure({ path: join(directory, 'file', 'store.db') })).toMatchObject({
     code: 'STORE_FAILED',
-    message: expect.stringMatching(/store\.db cannot be made \(E[A-Z]+\)/),
+    message: expect.stringMatching(/store\.db can't be created \(E[A-Z]+\)/),
   });
 });
 

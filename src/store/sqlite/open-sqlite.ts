@@ -216,7 +216,7 @@ function toOpenFailure(path: string, thrown: unknown): unknown {
   if (thrown instanceof Error && 'code' in thrown && 'syscall' in thrown) {
     return new LegateError(
       'STORE_FAILED',
-      `store ${path} cannot be made (${String(thrown.code)}); ` +
+      `store ${path} can't be created (${String(thrown.code)}); ` +
         'make its directory writable for this user, or give the store another path',
       { cause: thrown },
     );
