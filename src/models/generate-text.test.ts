@@ -1,7 +1,9 @@
+import type { LanguageModelV4StreamPart } from '@ai-sdk/provider';
 import { expect, test } from 'vitest';
 import { LegateError } from '../protocol/index.ts';
 import { generateText } from './generate-text.ts';
 import { scriptedModel } from './scripted-model.ts';
+import type { OnText } from './stream-text.ts';
 
 /** Sleeps at once and remembers for how long. */
 function fakeSleep(): { waits: number[]; sleep: (milliseconds: number) => Promise<void> } {
@@ -161,4 +163,42 @@ test('the text that was streamed is the text of the answer: neither starts or en
   });
   expect(streamed).toBe('Let me  look.');
   expect(text).toBe(streamed);
+});
+
+test.each<[string, OnText]>([
+  [
+    'throws',
+    () => {
+      throw new LegateError('UNAVAILABLE', 'the consumer failed');
+    },
+  ],
+  ['rejects', () => Promise.reject(new LegateError('UNAVAILABLE', 'the consumer failed'))],
+])('a consumer that %s ends the call with its error, without a retry', async (_how, onText) => {
+  let text = '';
+  const answer = scriptedModel(() => 'hello');
+  // The stream falls silent after its first text: the error must not wait for another part.
+  const model = {
+    ...answer,
+    doStream: async () => ({
+      stream: new ReadableStream<LanguageModelV4StreamPart>({
+        start(controller) {
+          controller.enqueue({ type: 'text-delta', id: '1', delta: 'hello' });
+        },
+      }),
+    }),
+  };
+  let calls = 0;
+  const call = generateText(model, {
+    prompt: 'x',
+    onText: (piece, isStart) => {
+      calls += 1;
+      text += piece;
+      return onText(piece, isStart);
+    },
+  });
+  await expect(call).rejects.toThrow('the consumer failed');
+  expect({ calls, text }).toEqual({ calls: 1, text: 'hello' });
+  const last = generateText(answer, { prompt: 'x', onText });
+  await expect(last).rejects.toThrow('the consumer failed');
+  expect(answer.requests).toHaveLength(1);
 });

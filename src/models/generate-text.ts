@@ -46,7 +46,7 @@ export interface GenerateTextOptions extends Omit<
   readonly retries?: number;
   /** Aborts the call. */
   readonly signal?: AbortSignal;
-  /** Streams the answer; called with its text as it arrives. */
+  /** Streams the answer; called with its text as it arrives. An error ends the call. */
   readonly onText?: OnText;
   /** Where log lines go. @default none */
   readonly logger?: Logger;
@@ -92,8 +92,8 @@ export interface TokenUsage {
 
 /**
  * Calls a model. Retries transient failures (network, 408, 409, 429, 5xx) with exponential backoff, or
- * after the time in `Retry-After`, within one time budget. Rejects with a `LegateError`, or with the
- * signal's reason when it aborts.
+ * after the time in `Retry-After`, within one time budget. Rejects with a `LegateError`, with the
+ * signal's reason when it aborts, or with the error of `onText`.
  * @example const { text } = await generateText(model, { prompt: 'Say hello', timeoutMs: 5_000 })
  */
 export async function generateText(
@@ -124,15 +124,16 @@ export async function generateText(
     abortSignal: signal,
   };
   const deadline = timeoutMs > 0 ? now() + timeoutMs : undefined;
+  const consume = onText && abortingOnError(onText, budget);
   // Awaited, since the time budget ends when this function returns.
   return await retryModel(
     model,
     { retries, signal, logger, now, random, sleep, deadline },
     async (attempt) => {
       const asking =
-        onText === undefined
+        consume === undefined
           ? model.doGenerate(call)
-          : streamText(model, call, { signal, silenceMs, onText });
+          : streamText(model, call, { signal, silenceMs, onText: consume });
       const result = await until(asking, signal);
       const { unified, raw = 'no reason given' } = result.finishReason;
       // For example, the provider cannot parse a tool call: another attempt may succeed.
@@ -141,6 +142,18 @@ export async function generateText(
       return toGeneratedText(result, attempt);
     },
   );
+}
+
+/** An error of the consumer ends the call with that error. The model did not fail, so nothing is retried. */
+function abortingOnError(onText: OnText, budget: Deadline): OnText {
+  return async (text, isStart) => {
+    if (budget.signal.aborted) return;
+    try {
+      await onText(text, isStart);
+    } catch (error) {
+      budget.abort(error);
+    }
+  };
 }
 
 function toPrompt(

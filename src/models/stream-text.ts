@@ -33,6 +33,7 @@ export async function streamText(
     readonly signal: AbortSignal;
     /** Longest time between two parts of the stream, in milliseconds; 0 for no limit. */
     readonly silenceMs: number;
+    /** Must not throw or reject: no read of the stream may be waiting for it. */
     readonly onText: OnText;
   },
 ): Promise<LanguageModelV4GenerateResult> {
