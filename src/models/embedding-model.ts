@@ -102,7 +102,8 @@ function embedderOf(
       for (let at = 0; at < texts.length; at += size) {
         const values = texts.slice(at, at + size);
         const ask = async () => {
-          const reason = () => new DOMException('the embedding model is too slow', 'TimeoutError');
+          const message = `the embedding model did not answer within ${timeoutMs / 1000} s`;
+          const reason = () => new DOMException(message, 'TimeoutError');
           using deadline = new Deadline({ signal, milliseconds: timeoutMs, reason });
           const { embeddings, usage } = await model.doEmbed({
             values,

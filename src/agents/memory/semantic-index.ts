@@ -3,7 +3,7 @@ import { LegateError } from '../../protocol/index.ts';
 import type { Neighbour } from '../../search/index.ts';
 import type { VectorStore } from '../../store/index.ts';
 import { defaultLogger, type Logger } from '../../telemetry/index.ts';
-import { Deadline } from '../../time/index.ts';
+import { Deadline, until } from '../../time/index.ts';
 import type { Clock } from '../agent.ts';
 import { embedderLoader, type EmbeddingModelSource } from '../llm/model-source.ts';
 
@@ -151,9 +151,13 @@ export class SemanticIndex {
     signal: AbortSignal | undefined,
   ): Promise<readonly Float32Array[]> {
     const embedder = await this.#load();
-    const reason = () => new LegateError('REQUEST_TIMEOUT', 'the embedding model is too slow');
+    const reason = () => {
+      const message = `the embedding model did not answer within ${timeoutMs / 1000} s`;
+      return new LegateError('REQUEST_TIMEOUT', message);
+    };
     using deadline = new Deadline({ signal, milliseconds: timeoutMs, reason });
-    return embedder.embed(texts, { signal: deadline.signal, logger: this.#logger });
+    const embedding = embedder.embed(texts, { signal: deadline.signal, logger: this.#logger });
+    return await until(embedding, deadline.signal);
   }
 
   #pause(error: unknown): undefined {

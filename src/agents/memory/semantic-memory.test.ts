@@ -2,7 +2,7 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { createOpenAICompatible } from '@ai-sdk/openai-compatible';
-import { afterEach, describe, expect, test } from 'vitest';
+import { afterEach, describe, expect, test, vi } from 'vitest';
 import { emptyDatabase } from '../../store/postgres/database.contract.ts';
 import {
   type AnyEmbeddingModel,
@@ -110,6 +110,47 @@ test('an unavailable model costs nothing but meaning, and memories are embedded 
     'She likes trains',
     'The train was late',
   ]);
+});
+
+/** An embedding model that never answers. */
+function hangingModel(asked: (signal: AbortSignal | undefined) => void): AnyEmbeddingModel {
+  return {
+    specificationVersion: 'v4',
+    provider: 'test',
+    modelId: 'hanging',
+    maxEmbeddingsPerCall: 64,
+    supportsParallelCalls: false,
+    doEmbed: ({ abortSignal }) => {
+      asked(abortSignal);
+      return new Promise<never>(() => {});
+    },
+  };
+}
+
+test('a model that does not answer is paused after 15 s, and words are searched', async () => {
+  vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] });
+  cleanups.push(async () => vi.useRealTimers());
+  const asked = Promise.withResolvers<AbortSignal | undefined>();
+  const embeddingModel = hangingModel(asked.resolve);
+  const lines: string[] = [];
+  const logger = createLogger({ level: 'warn', write: (line) => lines.push(line) });
+  const adding = new Memory(openMemory(), { embeddingModel, logger }).add(alice, facts);
+  const signal = await asked.promise;
+  await vi.advanceTimersByTimeAsync(15_000);
+  expect(await adding).toBe(3);
+  expect(signal?.aborted).toBe(true);
+  expect(lines.join('')).toContain('the embedding model did not answer within 15 s');
+});
+
+test('an abort ends a search that waits for the model', async () => {
+  const store = openMemory();
+  await new Memory(store).add(alice, facts);
+  const caller = new AbortController();
+  const embeddingModel = hangingModel(() => caller.abort(new Error('the caller left')));
+  const search = new Memory(store, { embeddingModel }).search(alice, 'trains', {
+    signal: caller.signal,
+  });
+  await expect(search).rejects.toThrow('the caller left');
 });
 
 test('retries of the model are logged where the memory logs', async () => {
