@@ -122,7 +122,7 @@ async function answer(
   if (stream === undefined) return void response.writeHead(204).end();
   using _stream = admitStream(service, caller, addressOf(request), permit);
   const shown = new UiMessageStream(options);
-  return sendEvents(response, stream, {
+  await sendEvents(response, stream, {
     encode: ({ body, isLast }) => shown.encode(body.value, isLast),
     encodeError: (error) =>
       encodeChunk({ type: 'error', errorText: toPublicError(error).message }) + done,

@@ -188,3 +188,19 @@ test('the chat asks its callers for the credentials that A2A asks for', async ()
   });
   expect((await chat.read(stream)).message?.parts).toMatchObject([{ text: 'ada' }]);
 });
+
+test('a chat stream counts as open until it ends', async () => {
+  const [started, released] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
+  const slow = agent({ name: 'slow' }, async function* () {
+    yield chunk('answer', 'One, ');
+    started.resolve();
+    await released.promise;
+    yield chunk('answer', 'two.', { append: true, last: true });
+  });
+  const chat = await chatWith(slow, { callerLimits: { openStreams: 1 } });
+  const first = chat.say(text('count'));
+  await started.promise;
+  await expect(chat.resume()).rejects.toThrow(/RATE_LIMITED/);
+  released.resolve();
+  expect((await first).message?.parts).toMatchObject([{ text: 'One, two.' }]);
+});
