@@ -117,7 +117,7 @@ export function remoteKeys(
         const known = usable();
         report(known !== undefined, error);
         if (known === undefined) throw unavailable(url, error);
-        return known(header, token);
+        return await known(header, token);
       } finally {
         isSlow = false;
       }

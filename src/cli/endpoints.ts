@@ -77,7 +77,7 @@ export async function openConfiguredBus(
   const { openBus } = await import('../bus/index.ts');
   using progress = new Progress('Connecting to the message broker');
   const bus = await configuredBus(endpoints, options, { progress });
-  return openBus(bus);
+  return await openBus(bus);
 }
 
 /** How long to wait for a broker that is up, in milliseconds. */

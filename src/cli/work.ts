@@ -175,7 +175,7 @@ async function host(agent: Agent, options: Hosting): Promise<HostOutcome> {
     await inspected?.[Symbol.asyncDispose]();
     await hosting.close({ graceMs });
   }
-  return hosting.finished;
+  return await hosting.finished;
 }
 
 /** The lines of the greeting with the URLs of the port. */

@@ -248,7 +248,7 @@ export class Admissions {
       dedupe: this.#dedupe(request.message, contextId, call, now),
       maxContexts: 0,
     });
-    if (outcome.kind !== 'admitted') return this.#refuse(outcome, owner, message, follow);
+    if (outcome.kind !== 'admitted') return await this.#refuse(outcome, owner, message, follow);
     if (push !== undefined) await store.push.put(taskId, push);
     const record = (await store.load(taskId)) ?? known;
     const before = taskOf(record);

@@ -56,7 +56,7 @@ export async function byAuthorizationCode(request: CodeRequest): Promise<StoredT
   request.prompt(url.href);
   const reason = () => refused('the login in the browser timed out');
   const code = await within({ signal, milliseconds: timeoutMs, reason }, () => redirect.promise);
-  return requestToken(request, {
+  return await requestToken(request, {
     grant_type: 'authorization_code',
     code,
     redirect_uri: redirectUri,
