@@ -106,11 +106,14 @@ export const noPeers: TurnPeers = {
   replayed: async (turn) => turn,
 };
 
+/** All members of a turn, so that the compiler reports one that is missing, also an optional one. */
+type WholeTurn = { readonly [Member in keyof Required<Turn>]: Turn[Member] };
+
 /** A turn with some members replaced. The others are read from the given turn on access. */
 export function turnWith(
   turn: Turn,
   overrides: Partial<Pick<Turn, 'message' | 'isContinuation' | 'peers'>>,
-): Turn {
+): WholeTurn {
   return {
     message: overrides.message ?? turn.message,
     isContinuation: overrides.isContinuation ?? turn.isContinuation,
@@ -138,6 +141,9 @@ export function turnWith(
     },
     get journal() {
       return turn.journal;
+    },
+    get steps() {
+      return turn.steps;
     },
     get signal() {
       return turn.signal;

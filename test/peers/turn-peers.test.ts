@@ -220,6 +220,15 @@ test('after an answer, progress continues and the end of the task is not progres
   expect(progress).toEqual(['one', 'two']);
 });
 
+test('an agent with peers records its steps', async () => {
+  const desk = agent({ name: 'desk' }, async ({ steps }) => {
+    return steps === undefined ? 'not recorded' : 'recorded';
+  });
+  const me = await fleet(desk);
+  const done = await me.call({ agent: 'desk', message: 'x' }, session);
+  expect(textIn(done)).toBe('completed: recorded');
+});
+
 test('a peer that fails, rejects or takes too long has a state and a reason', async () => {
   const stuck = agent({ name: 'stuck' }, async function* ({ signal }) {
     yield working('on it');
