@@ -92,11 +92,12 @@ export class LlmRun {
       isSettled = true;
       yield await this.#finish(end);
     } catch (error) {
-      isSettled = true;
+      // Other tools of a step that failed can still run.
+      this.#deadline.abort();
       if (!(error instanceof ModelCallError)) throw error;
       yield await this.#finish(this.#failed(modelFailure(error, this.#turn.logger)));
     } finally {
-      // Abort the model call if the consumer returns early.
+      // Abort the model call and the tools if the consumer returns early.
       if (!isSettled) this.#deadline.abort();
       this.#deadline.close();
     }

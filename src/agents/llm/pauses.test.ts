@@ -1,7 +1,9 @@
 import { expect, test } from 'vitest';
 import { z } from 'zod';
 import { type ScriptedModel, type ScriptedReply, scriptedModel } from '../../models/index.ts';
+import { LegateError } from '../../protocol/index.ts';
 import type { Agent } from '../agent.ts';
+import { working } from '../define.ts';
 import type { CredentialProvider } from '../tools/credentials.ts';
 import { askUser } from '../tools/ask-user.ts';
 import { type Tool, tool, ToolPause } from '../tools/tool.ts';
@@ -559,4 +561,59 @@ test('an invalid journal entry is refused with a clear error', async () => {
     message: expect.stringContaining('value.call'),
   });
   expect(transfers).toEqual([]);
+});
+
+test('a call whose start cannot be journaled fails the turn, and stops the other calls', async () => {
+  const [started, failed] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
+  const slow = tool({
+    name: 'slow',
+    description: 'Waits.',
+    run: async (_, { emit }) => {
+      await emit(working('waiting'));
+      started.resolve();
+      await failed.promise;
+    },
+  });
+  let signal: AbortSignal | undefined;
+  const hanging = tool({
+    name: 'hanging',
+    description: 'Never ends.',
+    run: (_, context) => {
+      signal = context.signal;
+      return new Promise<never>(() => {});
+    },
+  });
+  const { transfers, transfer } = bank();
+  const small = { name: 'transfer', input: { amount: 5 } };
+  const calls = [
+    { name: 'hanging', input: {}, id: 'c0' },
+    { name: 'slow', input: {}, id: 'c1' },
+    ...['c2', 'c3', 'c4'].map((id) => ({ ...small, id })),
+  ];
+  const agent = clerk(scriptedModel([calling(...calls)]), [hanging, slow, transfer], {
+    onInterrupted: 'run-again',
+    maxParallelTools: 3,
+  });
+  const { journal, ...turn } = new Conversation(agent).turn('Send');
+  if (journal === undefined) throw new Error('the turn has no journal');
+  const taken = agent.take({
+    ...turn,
+    journal: {
+      read: (key) => journal.read(key),
+      write: (key, value) => journal.write(key, value),
+      claim: async (key, value) => {
+        if (key !== 'call 1.2') return journal.claim(key, value);
+        await started.promise;
+        failed.resolve();
+        throw new LegateError('STORE_FAILED', 'the store is unavailable');
+      },
+    },
+  });
+  const events = taken[Symbol.asyncIterator]();
+  await events.next();
+  // All work of the calls is in memory, so it has settled by the next iteration of the event loop.
+  await new Promise((resolve) => setImmediate(resolve));
+  expect(transfers).toEqual([]);
+  await expect(events.next()).rejects.toMatchObject({ code: 'STORE_FAILED' });
+  expect(signal?.aborted).toBe(true);
 });

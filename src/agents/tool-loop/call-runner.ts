@@ -132,7 +132,12 @@ export class CallRunner<Context> {
       }
     };
     const workers = Math.min(limits.parallel, queue.length);
-    await Promise.all(Array.from({ length: workers }, worker));
+    // A failure ends the turn: the other workers must not start the calls that still wait.
+    const stop = (error: unknown): never => {
+      queue.length = 0;
+      throw error;
+    };
+    await Promise.all(Array.from({ length: workers }, () => worker().catch(stop)));
     return results;
   }
 
@@ -211,6 +216,8 @@ export class CallRunner<Context> {
         );
       }
     }
+    // The turn can have ended while the claim was written.
+    this.#policy.signal.throwIfAborted();
     const done = await this.#run(attempt, context);
     const { endsTurn, escalates } = state;
     await journal?.write(key, journaledCall.encode({ call: done, endsTurn, escalates }).value);

@@ -73,6 +73,8 @@ export async function runReactAgent(
         ? error.message
         : 'failed unexpectedly';
     call.logger.error({ agent: agent.name, error }, 'sub_agent.react.failed');
+    // Other tools of a step that failed can still run.
+    limit.abort();
     return { id: input.id, status: 'fatal_error', errorMessage: reason };
   }
 }
