@@ -5,6 +5,7 @@ import type {
   LanguageModelV4StreamPart,
   LanguageModelV4StreamResult,
 } from '@ai-sdk/provider';
+import { present } from '../config/index.ts';
 import { Deadline, until } from '../time/index.ts';
 import { timedOut } from './failure.ts';
 import type { ModelConfig } from './model-group.ts';
@@ -104,7 +105,8 @@ export class CompatibleModel implements LanguageModelV4 {
       ...(seed !== undefined && { seed }),
       ...(reasoning !== undefined && { reasoning }),
       ...(maxOutputTokens !== undefined && { maxOutputTokens }),
-      ...options,
+      // An undefined setting must not override the configured one.
+      ...present(options),
       abortSignal: signal,
     };
   }

@@ -1,4 +1,5 @@
 import type { LanguageModelV4, LanguageModelV4StreamPart } from '@ai-sdk/provider';
+import { generateText as generateTextOfAiSdk } from 'ai';
 import { expect, test } from 'vitest';
 import { createModel, createModels } from './create-model.ts';
 import { generateText } from './generate-text.ts';
@@ -54,6 +55,14 @@ test('settings of the call win over the configuration', async () => {
   const model = createModel(localGroup(server.url, { temperature: 1 }));
   await generateText(model, { prompt: 'hi', temperature: 0 });
   expect(server.calls[0]?.body['temperature']).toBe(0);
+});
+
+test('an undefined setting of the call keeps the configured one', async () => {
+  await using server = await startScriptedModelServer(['x']);
+  const model = createModel(localGroup(server.url, { temperature: 1 }));
+  // The AI SDK passes every setting, undefined ones too.
+  await generateTextOfAiSdk({ model, prompt: 'hi' });
+  expect(server.calls[0]?.body['temperature']).toBe(1);
 });
 
 test('streams text, thoughts and tool calls in pieces, and the usage', async () => {
