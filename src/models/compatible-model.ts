@@ -14,6 +14,16 @@ import type { Endpoint } from './providers.ts';
 /** OpenAI's newer models reject `max_tokens` and expect `max_completion_tokens`. */
 const wantsCompletionTokens = /^(?:o\d|gpt-5)/;
 
+/** Timeout if nothing else limits a call, in milliseconds. */
+export const defaultTimeoutMs = 60_000;
+
+interface CompatibleModelOptions {
+  /** @default globalThis.fetch */
+  readonly fetch?: typeof globalThis.fetch | undefined;
+  /** Timeout without a configured one, in milliseconds. @default 60_000 for a call without a signal, else none */
+  readonly unconfiguredTimeoutMs?: number | undefined;
+}
+
 /**
  * One model behind an OpenAI-compatible endpoint. The first call loads the adapter, so a project that
  * never calls its model does not load it. Settings of a call override those of the configuration. The
@@ -29,21 +39,20 @@ export class CompatibleModel implements LanguageModelV4 {
   readonly supportsStructuredOutputs: boolean;
   readonly #config: ModelConfig;
   readonly #endpoint: Endpoint;
-  readonly #fetch: typeof globalThis.fetch | undefined;
+  readonly #options: CompatibleModelOptions;
   /** Timeout of one call, in milliseconds, if configured. */
   readonly timeoutMs: number | undefined;
   #loaded: Promise<LanguageModelV4> | undefined;
 
-  constructor(config: ModelConfig, endpoint: Endpoint, fetch?: typeof globalThis.fetch) {
+  constructor(config: ModelConfig, endpoint: Endpoint, options: CompatibleModelOptions = {}) {
     this.provider = config.provider;
     this.modelId = endpoint.modelId;
     this.keyHint = endpoint.keyHint;
     this.supportsStructuredOutputs = endpoint.structuredOutput;
     this.#config = config;
     this.#endpoint = endpoint;
-    this.#fetch = fetch;
-    const seconds = config.timeout ?? config.request_timeout;
-    this.timeoutMs = seconds === undefined ? undefined : seconds * 1000;
+    this.#options = options;
+    this.timeoutMs = configuredTimeoutMs(config);
   }
 
   async doGenerate(options: LanguageModelV4CallOptions): Promise<LanguageModelV4GenerateResult> {
@@ -76,6 +85,7 @@ export class CompatibleModel implements LanguageModelV4 {
     const { createOpenAICompatible } = await import('@ai-sdk/openai-compatible');
     const { baseUrl, apiKey, headers, queryParameters, modelId } = this.#endpoint;
     const { extra_body: extraBody } = this.#config;
+    const { fetch } = this.#options;
     const renames =
       ['openai', 'azure'].includes(this.provider) && wantsCompletionTokens.test(modelId);
     const create = createOpenAICompatible({
@@ -86,7 +96,7 @@ export class CompatibleModel implements LanguageModelV4 {
       headers: { ...headers },
       ...(apiKey !== undefined && { apiKey }),
       ...(queryParameters !== undefined && { queryParams: { ...queryParameters } }),
-      ...(this.#fetch !== undefined && { fetch: this.#fetch }),
+      ...(fetch !== undefined && { fetch }),
       transformRequestBody: (body) => {
         const { max_tokens: maxTokens, ...rest } = body;
         const limit = renames ? { max_completion_tokens: maxTokens } : { max_tokens: maxTokens };
@@ -112,10 +122,17 @@ export class CompatibleModel implements LanguageModelV4 {
   }
 
   #deadline(outer: AbortSignal | undefined): Deadline {
-    const milliseconds = this.timeoutMs ?? 60_000;
+    const { unconfiguredTimeoutMs = outer === undefined ? defaultTimeoutMs : 0 } = this.#options;
+    const milliseconds = this.timeoutMs ?? unconfiguredTimeoutMs;
     const reason = (): Error => timedOut(this, milliseconds);
     return new Deadline({ signal: outer, milliseconds, reason });
   }
+}
+
+/** The timeout of a model's configuration, in milliseconds; undefined if it has none. */
+export function configuredTimeoutMs(config: ModelConfig): number | undefined {
+  const seconds = config.timeout ?? config.request_timeout;
+  return seconds === undefined ? undefined : seconds * 1000;
 }
 
 /** Restarts the deadline with each part. */

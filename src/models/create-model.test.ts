@@ -1,6 +1,6 @@
 import type { LanguageModelV4, LanguageModelV4StreamPart } from '@ai-sdk/provider';
 import { generateText as generateTextOfAiSdk } from 'ai';
-import { expect, test } from 'vitest';
+import { expect, onTestFinished, test, vi } from 'vitest';
 import { createModel, createModels } from './create-model.ts';
 import { generateText } from './generate-text.ts';
 import { timeoutOf } from './routed-model.ts';
@@ -141,6 +141,56 @@ test('request_timeout is another name of the timeout, which bounds calls of ever
     30_000,
   );
   expect(timeoutOf(createModel(localGroup(server.url, {})))).toBeUndefined();
+});
+
+test('a call in a group whose first model hangs is answered by the next, within the timeout of the group', async () => {
+  await using hanging = await startScriptedModelServer(() => ({ hang: true }));
+  await using sound = await startScriptedModelServer(() => 'fine');
+  const group = (first: object, second: object) =>
+    createModel({
+      id: 'local',
+      models: [
+        { provider: 'self-hosted', model: 'm', api_base: hanging.url, ...first },
+        { provider: 'self-hosted', model: 'n', api_base: sound.url, ...second },
+      ],
+    });
+  for (const model of [
+    group({ timeout: 0.2 }, { timeout: 5 }),
+    // A model without a timeout has the longest of the group.
+    group({}, { timeout: 0.5 }),
+  ]) {
+    const { text } = await generateText(model, {
+      prompt: 'x',
+      timeoutMs: timeoutOf(model) ?? 0,
+      retries: 0,
+    });
+    expect(text).toBe('fine');
+  }
+  expect(timeoutOf(group({ timeout: 2 }, { timeout: 5 }))).toBe(7_000);
+  expect(timeoutOf(group({}, { timeout: 5 }))).toBe(10_000);
+  expect(timeoutOf(group({}, {}))).toBeUndefined();
+});
+
+test('the caller of a model without a timeout sets the limit, which can be longer than the default', async () => {
+  vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] });
+  onTestFinished(() => void vi.useRealTimers());
+  const asked = Promise.withResolvers<void>();
+  const fetch = () => {
+    asked.resolve();
+    return new Promise<never>(() => {});
+  };
+  const model = createModel(localGroup('http://127.0.0.1:1'), { fetch });
+  const failed = generateText(model, { prompt: 'x', retries: 0, timeoutMs: 120_000 }).catch(
+    (error: unknown) => error,
+  );
+  await asked.promise;
+  await vi.advanceTimersByTimeAsync(119_000);
+  expect(vi.getTimerCount()).toBe(1);
+  await vi.advanceTimersByTimeAsync(1_000);
+  expect(await failed).toMatchObject({
+    code: 'REQUEST_TIMEOUT',
+    message: expect.stringContaining('120000 ms'),
+  });
 });
 
 test('a stream that falls silent ends with the timeout', async () => {

@@ -4,7 +4,7 @@ import { clientTls } from '../net/index.ts';
 import { invalidConfiguration, isEncryptedOrLocal } from '../protocol/index.ts';
 import { tlsFetch } from '../push/index.ts';
 import { defaultLogger, type Logger } from '../telemetry/index.ts';
-import { CompatibleModel } from './compatible-model.ts';
+import { CompatibleModel, configuredTimeoutMs, defaultTimeoutMs } from './compatible-model.ts';
 import { type ModelConfig, type ModelGroup, readModelGroup, unknownKeys } from './model-group.ts';
 import { resolveEndpoint } from './providers.ts';
 import { RoutedModel } from './routed-model.ts';
@@ -40,13 +40,17 @@ export function createModel(config: unknown, options: CreateModelOptions = {}): 
   const keys = unknownKeys(group);
   if (keys.length > 0) logger.warn({ group: group.id, keys }, 'models.keys_ignored');
 
+  // The next model of a group must be tried while the time of the caller lasts.
+  const longest = Math.max(0, ...group.models.map((entry) => configuredTimeoutMs(entry) ?? 0));
+  const unconfiguredTimeoutMs = group.models.length > 1 ? longest || defaultTimeoutMs : undefined;
   const models = group.models.map((entry, index) => {
     const where = `model group "${group.id}": models[${index}]`;
     const endpoint = resolveEndpoint(entry, where, environment);
     if (endpoint.apiKey !== undefined && !isEncryptedOrLocal(new URL(endpoint.baseUrl))) {
       logger.warn({ group: group.id, url: endpoint.baseUrl }, 'models.key_over_plain_http');
     }
-    return new CompatibleModel(entry, endpoint, modelFetch(entry, where, options));
+    const fetch = modelFetch(entry, where, options);
+    return new CompatibleModel(entry, endpoint, { fetch, unconfiguredTimeoutMs });
   });
   const only = models.length === 1 ? models[0] : undefined;
   if (only !== undefined) return only;

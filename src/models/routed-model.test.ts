@@ -1,4 +1,5 @@
 import { expect, test } from 'vitest';
+import { generateText } from './generate-text.ts';
 import { RoutedModel } from './routed-model.ts';
 import { scriptedModel } from './scripted-model.ts';
 
@@ -52,6 +53,16 @@ test("a caller's abort stops the search and is no failure of a model", async () 
   controller.abort(new Error('left'));
   await expect(call).rejects.toThrow('left');
   expect(second.requests).toHaveLength(0);
+});
+
+test("the end of a caller's time limit stops the search and is a failure of the model", async () => {
+  const [first, second] = [scriptedModel(() => ({ hang: true })), sound()];
+  const group = new RoutedModel([first, second], { id: 'g', allowedFails: 1, now: () => 0 });
+  const call = generateText(group, { prompt: 'hi', timeoutMs: 5, retries: 0 });
+  await expect(call).rejects.toMatchObject({ code: 'REQUEST_TIMEOUT' });
+  expect(second.requests).toHaveLength(0);
+  expect(await generateText(group, { prompt: 'hi' })).toMatchObject({ text: 'fine' });
+  expect(first.requests).toHaveLength(1);
 });
 
 test('a stream falls back until it has started', async () => {

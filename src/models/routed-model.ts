@@ -4,6 +4,7 @@ import type {
   LanguageModelV4GenerateResult,
   LanguageModelV4StreamResult,
 } from '@ai-sdk/provider';
+import { LegateError } from '../protocol/index.ts';
 import { type Logger, silentLogger } from '../telemetry/index.ts';
 import { describeModelFailure } from './failure.ts';
 
@@ -33,8 +34,9 @@ interface Member {
 /**
  * Routes calls to a group of models. `allowedFails` consecutive failures put a member in cooldown for
  * `cooldownMs`; a successful call ends the cooldown. A call tries the available members, in the order
- * of the group or shuffled, then the members in cooldown, until one answers. If the caller aborts, the
- * call ends at once and does not count as a failure. A stream fails over only before its first part.
+ * of the group or shuffled, then the members in cooldown, until one answers. If the
+ * caller aborts, the call ends at once; this counts as a failure only if the caller's time limit
+ * aborted. A stream fails over only before its first part.
  */
 export class RoutedModel implements LanguageModelV4 {
   readonly specificationVersion = 'v4';
@@ -42,7 +44,10 @@ export class RoutedModel implements LanguageModelV4 {
   readonly modelId: string;
   readonly supportedUrls = {};
   readonly supportsStructuredOutputs: boolean;
-  /** The longest timeout of its models, in milliseconds. */
+  /**
+   * The sum of the timeouts of its models, in milliseconds, so that the last can still answer if the
+   * others hang. A model without a timeout has the longest of the group.
+   */
   readonly timeoutMs: number | undefined;
   readonly #members: readonly Member[];
   readonly #options: Required<RoutedModelOptions>;
@@ -51,7 +56,9 @@ export class RoutedModel implements LanguageModelV4 {
     this.modelId = options.id;
     this.#members = models.map((model) => ({ model, consecutiveFailures: 0, cooldownUntil: 0 }));
     this.supportsStructuredOutputs = models.every(offersStructuredOutput);
-    this.timeoutMs = Math.max(0, ...models.map((model) => timeoutOf(model) ?? 0)) || undefined;
+    const longest = Math.max(0, ...models.map((model) => timeoutOf(model) ?? 0));
+    const total = models.reduce((sum, model) => sum + (timeoutOf(model) ?? longest), 0);
+    this.timeoutMs = total === 0 ? undefined : total;
     this.#options = {
       strategy: 'fallback',
       allowedFails: 3,
@@ -76,6 +83,7 @@ export class RoutedModel implements LanguageModelV4 {
     ask: (model: LanguageModelV4) => PromiseLike<T>,
   ): Promise<T> {
     const { allowedFails, cooldownMs, now, logger } = this.#options;
+    const { abortSignal: signal } = options;
     let last: unknown;
     for (const member of this.#order()) {
       try {
@@ -84,10 +92,12 @@ export class RoutedModel implements LanguageModelV4 {
         member.cooldownUntil = 0;
         return answer;
       } catch (thrown) {
-        options.abortSignal?.throwIfAborted();
+        const isAborted = signal?.aborted === true;
+        if (isAborted && !isTimeout(signal.reason)) throw signal.reason;
         last = thrown;
         member.consecutiveFailures += 1;
         if (member.consecutiveFailures >= allowedFails) member.cooldownUntil = now() + cooldownMs;
+        if (isAborted) throw signal.reason;
         const { error } = describeModelFailure(thrown, member.model, now());
         logger.warn(
           {
@@ -118,6 +128,12 @@ export class RoutedModel implements LanguageModelV4 {
       (a, b) => Number(a.cooldownUntil > time) - Number(b.cooldownUntil > time),
     );
   }
+}
+
+/** Whether a caller aborted because its time was over, rather than because it left. */
+function isTimeout(reason: unknown): boolean {
+  if (reason instanceof LegateError) return reason.code === 'REQUEST_TIMEOUT';
+  return reason instanceof DOMException && reason.name === 'TimeoutError';
 }
 
 /**

@@ -49,11 +49,12 @@ export function scriptedModel(script: Script, options: ScriptedModelOptions = {}
     headers: {},
     structuredOutput,
   };
-  const model = new CompatibleModel({ provider: 'scripted' }, endpoint, (_, init = {}) => {
+  const answer: typeof globalThis.fetch = (_, init = {}) => {
     const body = parseJson(typeof init.body === 'string' ? init.body : '');
     if (!isJsonObject(body)) throw new TypeError('the body must be a JSON object');
     return answerFromScript(player, body, init.signal ?? undefined);
-  });
+  };
+  const model = new CompatibleModel({ provider: 'scripted' }, endpoint, { fetch: answer });
   return {
     specificationVersion: 'v4',
     provider: model.provider,
