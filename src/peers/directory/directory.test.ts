@@ -362,6 +362,21 @@ test('what a model registers may not be in places where only the operator sends 
   expect(await directory.list()).toEqual([]);
 });
 
+test('a peer that is registered again without a credential has none', async () => {
+  await using first = await testPeer(() => ({ json: card('Bob') }));
+  await using second = await testPeer(() => ({ json: card('Bob') }));
+  const { directory } = await start();
+  const credential = { headerName: 'X-Api-Key', headerValue: 'secret' };
+  await directory.register({ name: 'Bob', url: first.url, credential });
+  await directory.refresh('Bob');
+  await directory.register({ name: 'bob', url: second.url });
+  expect(await directory.refresh('Bob')).toMatchObject({ refreshed: true });
+  expect(await directory.credential('Bob')).toBe(undefined);
+  const sent = ({ asked }: typeof first) => asked.map(({ headers }) => headers['x-api-key']);
+  expect(sent(first)).toEqual(['secret', 'secret']);
+  expect(sent(second)).toEqual([undefined, undefined]);
+});
+
 test('an unknown name is told with what there is', async () => {
   const { directory } = await start();
   await expect(directory.require('Bob')).rejects.toThrow(/none is known yet/);

@@ -185,7 +185,10 @@ export class Directory {
     return applyAnnouncement(announcement, this.#records, this.#options, now);
   }
 
-  /** Adds a peer, or changes one that is not well-known. */
+  /**
+   * Adds a peer, or replaces one that is not well-known together with its credential: a replacement without
+   * a credential has none.
+   */
   async register(peer: WellKnownPeer): Promise<Peer> {
     if (this.#wellKnown.has(foldName(peer.name))) {
       throw new LegateError(
@@ -194,17 +197,15 @@ export class Directory {
       );
     }
     const card = peer.card ?? (await this.#cardFor(peer));
-    await this.#records.put({
+    const record: PeerRecord = {
       name: peer.name,
       card: { ...card, name: peer.name },
       origin: 'registered',
       cardSource: peer.card === undefined ? 'fetched' : 'override',
       ...(peer.url !== undefined && { url: peer.url }),
       ...(peer.card === undefined && { lastSeenAt: this.#scheduler.now() }),
-    });
-    if (peer.credential !== undefined) {
-      await this.#records.putCredential(peer.name, peer.credential);
-    }
+    };
+    await this.#records.replace(record, peer.credential);
     return this.require(peer.name);
   }
 
@@ -266,14 +267,14 @@ export class Directory {
     const self = foldName(this.#options.self ?? '');
     for (const { name, url, card, credential, lastSeenAt } of peers) {
       if (foldName(name) === self || (await this.#records.get(name)) !== undefined) continue;
-      await this.#records.put({
+      const record: PeerRecord = {
         name,
         card: withInterfaces(card, name, url),
         origin: 'registered',
         cardSource: card === undefined ? 'none' : 'announced',
         ...present({ url, lastSeenAt }),
-      });
-      if (credential !== undefined) await this.#records.putCredential(name, credential);
+      };
+      await this.#records.replace(record, credential);
       count += 1;
     }
     return count;

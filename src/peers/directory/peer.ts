@@ -115,8 +115,7 @@ export class PeerRecords {
       const key = foldName(record.name);
       const credential = (await credentials.get(key))?.value;
       if (record.origin === 'registered' && (await this.get(record.name)) === undefined) {
-        await this.put(record);
-        if (credential !== undefined) await this.putCredential(record.name, credential);
+        await this.replace(record, credential);
       }
       await peers.write(peers.toWrite(key), credentials.toWrite(key));
     }
@@ -131,6 +130,18 @@ export class PeerRecords {
     await this.#peers.write(this.#peers.toWrite(this.#keyOf(record.name), record, expiry));
   }
 
+  /**
+   * Writes a peer with our credential for it. Without one, it deletes the stored credential, which may belong
+   * to another address.
+   */
+  async replace(record: PeerRecord, credential: PeerCredential | undefined): Promise<void> {
+    const key = this.#keyOf(record.name);
+    await this.#peers.write(
+      this.#peers.toWrite(key, record),
+      this.#credentials.toWrite(key, credential),
+    );
+  }
+
   async delete(name: string): Promise<void> {
     const key = this.#keyOf(name);
     await this.#peers.write(this.#peers.toWrite(key), this.#credentials.toWrite(key));
@@ -142,10 +153,6 @@ export class PeerRecords {
 
   async credential(name: string): Promise<PeerCredential | undefined> {
     return (await this.#credentials.get(this.#keyOf(name)))?.value;
-  }
-
-  async putCredential(name: string, value: PeerCredential): Promise<void> {
-    await this.#credentials.write(this.#credentials.toWrite(this.#keyOf(name), value));
   }
 
   #keyOf(name: string): string {
