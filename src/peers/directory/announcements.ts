@@ -52,19 +52,20 @@ export async function applyAnnouncement(
     throw new LegateError('PERMISSION_DENIED', `${sender} announced the card of another agent`);
   }
   if (foldName(card.name) === foldName(self)) return;
-  const existing = await records.get(card.name);
   const isProved = isCardVerified || sender !== undefined;
-  checkProof(existing, isProved, at);
   const proof = { ...(isProved && { isProved }), ...(at !== undefined && { announcedAt: at }) };
-  if (isGone) {
-    if (existing?.origin === 'announced') await records.delete(existing.name);
-  } else if (existing !== undefined && existing.origin !== 'announced') {
-    await records.put({ ...reannounced(existing, card, isProved), lastSeenAt: now, ...proof });
-  } else {
+  await records.change(card.name, async (existing) => {
+    checkProof(existing, isProved, at);
+    if (existing !== undefined && existing.origin !== 'announced') {
+      if (isGone) return undefined;
+      return { value: { ...reannounced(existing, card, isProved), lastSeenAt: now, ...proof } };
+    }
+    // The record expires at once, unless the agent is registered meanwhile.
+    if (isGone) return existing && { value: existing, expiresAt: now };
     const supportedInterfaces = ownInterfaces(card, isCardVerified);
     if (existing === undefined) await checkCapacity(records, rules);
-    await records.put(
-      {
+    return {
+      value: {
         name: card.name,
         card: { ...card, supportedInterfaces },
         origin: 'announced',
@@ -72,9 +73,9 @@ export async function applyAnnouncement(
         lastSeenAt: now,
         ...proof,
       },
-      now + expiresAfterMs,
-    );
-  }
+      expiresAt: now + expiresAfterMs,
+    };
+  });
 }
 
 /** An agent that has signed an announcement signs all later ones, with rising times. */

@@ -1,4 +1,4 @@
-import { afterEach, expect, test } from 'vitest';
+import { afterEach, expect, test, vi } from 'vitest';
 import { z } from 'zod';
 import { startScriptedModelServer } from '../../models/index.ts';
 import type { AgentCard } from '../../protocol/index.ts';
@@ -375,6 +375,45 @@ test('a peer that is registered again without a credential has none', async () =
   const sent = ({ asked }: typeof first) => asked.map(({ headers }) => headers['x-api-key']);
   expect(sent(first)).toEqual(['secret', 'secret']);
   expect(sent(second)).toEqual([undefined, undefined]);
+});
+
+test('a refresh neither restores a removed peer nor reverts one that was registered again', async () => {
+  let meanwhile = async (): Promise<unknown> => undefined;
+  await using first = await testPeer(async () => {
+    await meanwhile();
+    return { json: card('Bob', ['first']) };
+  });
+  await using second = await testPeer(() => ({ json: card('Bob', ['second']) }));
+  const { directory } = await start();
+  await directory.register({ name: 'Bob', url: first.url });
+  meanwhile = () => directory.register({ name: 'Bob', url: second.url });
+  const dropped = { refreshed: false, reason: expect.stringMatching(/removed or registered/) };
+  expect(await directory.refresh('Bob')).toMatchObject(dropped);
+  expect(await directory.find('Bob')).toMatchObject({
+    url: second.url,
+    card: { skills: [{ id: 'second' }] },
+  });
+  meanwhile = async () => undefined;
+  await directory.register({ name: 'Bob', url: first.url });
+  meanwhile = () => directory.unregister('Bob');
+  expect(await directory.refresh('Bob')).toMatchObject(dropped);
+  expect(await directory.find('Bob')).toBe(undefined);
+});
+
+test('an announcement does not revert a peer that is registered meanwhile', async () => {
+  const store = openMemory();
+  const { records } = store;
+  const { directory } = await start({ store });
+  const list = records.list.bind(records);
+  vi.spyOn(records, 'list').mockImplementationOnce(async (query) => {
+    await directory.register({ name: 'Bob', card: card('Bob', ['registered']) });
+    return list(query);
+  });
+  await directory.announced(here(card('Bob', ['announced'])));
+  expect(await directory.find('Bob')).toMatchObject({
+    origin: 'registered',
+    card: { skills: [{ id: 'registered' }] },
+  });
 });
 
 test('an unknown name is told with what there is', async () => {

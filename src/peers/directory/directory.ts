@@ -244,12 +244,15 @@ export class Directory {
         ...(signed && { verifyCard: (received: unknown) => signed.verify(received) }),
       });
       const isSame = skillsOf(fetched) === skillsOf(card);
-      await this.#records.put({
-        ...record,
-        card: { ...fetched, name: record.name },
-        cardSource: 'fetched',
-        lastSeenAt: this.#scheduler.now(),
+      const lastSeenAt = this.#scheduler.now();
+      let isKept = false;
+      await this.#records.change(name, (now) => {
+        isKept = now !== undefined && isSameSource(now, record);
+        if (now === undefined || !isKept) return undefined;
+        const value = { ...now, card: { ...fetched, name: now.name } };
+        return { value: { ...value, cardSource: 'fetched', lastSeenAt } };
       });
+      if (!isKept) return keep('the agent was removed or registered again meanwhile');
       return {
         ...result,
         refreshed: true,
@@ -357,6 +360,11 @@ function withInterfaces(
   const supportedInterfaces = interfacesOf(name, url);
   if (card === undefined) return skeletonCard(name, supportedInterfaces);
   return card.supportedInterfaces.length > 0 ? card : { ...card, supportedInterfaces };
+}
+
+/** Whether a card that was fetched for the earlier record is the card of the current one. */
+function isSameSource(now: PeerRecord, before: PeerRecord): boolean {
+  return now.url === before.url && now.origin === before.origin && now.cardSource !== 'override';
 }
 
 function skillsOf(card: AgentCard): string {

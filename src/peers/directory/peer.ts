@@ -82,6 +82,11 @@ export interface WellKnownPeer {
   readonly card?: AgentCard;
 }
 
+interface PeerChange {
+  readonly value: PeerRecord;
+  readonly expiresAt?: number;
+}
+
 /**
  * Stores the directory of one agent. Names are case-insensitive. Agents that share a store have separate
  * directories: none has the configured, registered or announced peers of another.
@@ -128,6 +133,16 @@ export class PeerRecords {
   async put(record: PeerRecord, expiresAt?: number): Promise<void> {
     const expiry = expiresAt === undefined ? {} : { expiresAt };
     await this.#peers.write(this.#peers.toWrite(this.#keyOf(record.name), record, expiry));
+  }
+
+  /** Like `RecordSpace.change`: does not overwrite what other calls and processes write meanwhile. */
+  async change(
+    name: string,
+    make: (
+      before: PeerRecord | undefined,
+    ) => PeerChange | undefined | Promise<PeerChange | undefined>,
+  ): Promise<void> {
+    await this.#peers.change(this.#keyOf(name), (before) => make(before?.value));
   }
 
   /**
