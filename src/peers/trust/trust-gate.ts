@@ -115,7 +115,10 @@ async function* act(
   if (outcome.end === undefined) await keepOutcome(turn, skill, outcome, options);
 }
 
-/** Asks the user, and continues when the user approves. An approval applies to the whole task. */
+/**
+ * Asks the user, and continues when the user approves. An approval applies to the whole task, but not to
+ * messages that name another skill.
+ */
 async function* propose(
   agent: Agent,
   turn: Turn,
@@ -136,6 +139,12 @@ async function* propose(
     },
     approvalMs,
   );
+  if (skill !== undefined && skill !== proposal.skill) {
+    const approved = proposal.skill === undefined ? 'no skill' : `the skill '${proposal.skill}'`;
+    const why = `This task was proposed to the user for ${approved}. Start a new task for '${skill}'.`;
+    yield refusal({ error_type: 'not_approved' }, why);
+    return;
+  }
   if (isNew) await notifyUser(turn, { kind: 'proposal', skill, summary }, options);
   if (proposal.state === 'open') yield working('Waiting for the approval of the user.');
   const decision = await proposals.decision(proposal.id, turn.signal);

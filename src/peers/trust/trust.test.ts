@@ -197,6 +197,19 @@ test('an approval holds for the whole task, with its questions', async () => {
   expect(turns).toHaveLength(2);
 });
 
+test('an approval does not hold for messages of its task that name another skill', async () => {
+  const { send, grant, turns, proposals } = await start();
+  await grant('propose');
+  const pending = send(alice, 'ask');
+  await expect.poll(() => proposals.list()).toHaveLength(1);
+  await proposals.approve((await proposals.list())[0]?.id ?? '', 'user');
+  const { id: taskId } = await pending;
+  const other = await send(alice, 'all of it', 'transfer', { taskId });
+  expect(other.status.state).toBe('TASK_STATE_REJECTED');
+  expect(words(other)).toMatch(/the skill 'notify'\. Start a new task for 'transfer'/);
+  expect(turns).toHaveLength(1);
+});
+
 test('who may act does so with approved skills, and the outcome is remembered', async () => {
   const { send, grant, turns, memory, proposals } = await start();
   await grant('act', ['Notify']);
