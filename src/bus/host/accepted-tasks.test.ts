@@ -198,6 +198,40 @@ describeBuses('tasks that take long', (buses) => {
     expect(most).toBe(2);
   });
 
+  test('of a process that died are taken over, and their slot is free again, after the store failed', async () => {
+    const bus = await buses.open();
+    const [store] = two();
+    const slots = new Slots(1);
+    const handled: string[] = [];
+    const accepted = new AcceptedTasks({
+      store,
+      bus,
+      agent: 'slow',
+      queue: taskQueue('slow'),
+      slots,
+      scheduler: systemScheduler,
+      logger: silentLogger,
+      afterMs: 20,
+      leaseMs: 300,
+      handle: async ({ id }) => {
+        handled.push(id);
+        return { kind: 'done' };
+      },
+    });
+    await accepted.start();
+    buses.after(() => accepted.stop());
+    const sent = { id: '1', type: 'task', body: '{}', topic: 'agent.task.slow', headers: {} };
+    const value = Json.of<JsonValue>({ owner: 'gone', message: sent });
+    const record = { space: 'bus-accepted-tasks', key: 'slow/1', value };
+    await store.records.write([record], Date.now());
+    vi.spyOn(store.records, 'write').mockRejectedValueOnce(
+      new LegateError('STORE_FAILED', 'the store is away'),
+    );
+    await eventually(() => kept(store)).toBe(0);
+    expect(handled).toEqual(['1']);
+    await eventually(() => slots.reserved).toBe(0);
+  });
+
   test('return to the queue when their worker stops, and another worker finishes them', async () => {
     const bus = await buses.open();
     const name = nameOf('slow');

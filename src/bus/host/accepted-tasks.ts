@@ -229,11 +229,16 @@ export class AcceptedTasks {
         { ...value, owner: this.#replica.id },
         { ifVersion: version, ...(expiresAt !== undefined && { expiresAt }) },
       );
-      if (!(await this.#records.write(claim))) {
-        this.#active.delete(key);
-        free();
-        continue;
+      let isClaimed = false;
+      try {
+        isClaimed = await this.#records.write(claim);
+      } finally {
+        if (!isClaimed) {
+          this.#active.delete(key);
+          free();
+        }
       }
+      if (!isClaimed) continue;
       logger.info({ correlationId: value.message.correlationId }, 'bus.task.taken_over');
       const handling = this.#handle(key, value);
       this.#takenOver.add(handling);
