@@ -3,6 +3,7 @@ import { expect, test } from 'vitest';
 import { type RemoteEvent, RemoteTask } from '../../client/index.ts';
 import {
   type Artifact,
+  LegateError,
   message,
   type Part,
   type StreamResponse,
@@ -184,4 +185,29 @@ test('a result that joins the text of its chunks repeats none of it', async () =
       lastChunk: true,
     },
   ]);
+});
+
+test('a task is sent again until the broker accepts it after a reconnect', async () => {
+  const inbox = new Inbox('agent');
+  let attempts = 0;
+  const send = async (): Promise<void> => {
+    attempts += 1;
+    if (attempts === 1) inbox.reopen();
+    else if (attempts < 4) throw new LegateError('UNAVAILABLE', 'the broker is away');
+    else {
+      const task = { id: 't', contextId: 'c', status: { state: 'TASK_STATE_COMPLETED' } };
+      inbox.put({ ...addressed, type: 'result', body: JSON.stringify({ task }), headers: {} });
+    }
+  };
+  const transport = queueTransport({
+    sender: { send },
+    agent: 'agent',
+    replies: { topic: 'replies', open: () => inbox, close: () => undefined },
+    correlationId: 't',
+    principal: caller,
+  });
+  const { signal } = new AbortController();
+  const remote = new RemoteTask({ transport, request: { message: message('go') }, signal });
+  expect((await Array.fromAsync(remote.events())).at(-1)).toMatchObject({ kind: 'end' });
+  expect(attempts).toBe(4);
 });

@@ -2,6 +2,7 @@ import type { Caller } from '../../agents/index.ts';
 import type { RemoteFrame, TaskTransport } from '../../client/index.ts';
 import { errorMessage, LegateError } from '../../protocol/index.ts';
 import { type Logger, LogSummary } from '../../telemetry/index.ts';
+import { backoff, retry } from '../../time/index.ts';
 import {
   headerNames,
   type Identification,
@@ -63,6 +64,9 @@ export function queueTransport(options: QueueTransportOptions): TaskTransport {
   };
 }
 
+/** Between attempts to send a task again after a reconnect, in milliseconds. */
+const resendPauses = { initialMs: 200, maximumMs: 5_000 };
+
 async function* framesOf(
   inbox: Inbox,
   signal: AbortSignal,
@@ -74,9 +78,11 @@ async function* framesOf(
     const message = await inbox.next(signal);
     if (message === undefined) throw signal.reason;
     if (message === 'reopened') {
-      await send().catch((error: unknown) => {
-        // The connection is lost again, and reopened later.
-        if (!(error instanceof LegateError) || error.code !== 'UNAVAILABLE') throw error;
+      // Consuming may work again before publishing does.
+      await retry(send, {
+        delays: (failures) => backoff(failures, resendPauses),
+        isRetryable: (error) => error instanceof LegateError && error.code === 'UNAVAILABLE',
+        signal,
       });
       continue;
     }
