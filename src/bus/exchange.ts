@@ -49,7 +49,7 @@ export const headerNames = {
   sequence: 'sequence',
   /** `cancel` on the reply to a cancellation request, which is not the task's result. */
   answers: 'answers',
-  /** `rockbot` on messages from RockBot, and on replies to them. */
+  /** The wire format: `rockbot` on messages from RockBot and on replies to them. @default that of the receiver */
   dialect: 'dialect',
   /** The caller that a RockBot gateway names, as JSON: a claim, not a proof. */
   claims: 'claims',

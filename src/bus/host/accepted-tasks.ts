@@ -3,6 +3,7 @@ import { LegateError } from '../../protocol/index.ts';
 import { RecordSpace, Replica, type Store } from '../../store/index.ts';
 import type { Scheduler } from '../../tasks/index.ts';
 import type { Logger } from '../../telemetry/index.ts';
+import { headerNames } from '../exchange.ts';
 import {
   type AckDecision,
   type Bus,
@@ -179,8 +180,15 @@ export class AcceptedTasks {
     }
     if (decision.kind === 'release') {
       const { bus } = this.#options;
-      const { topic, ...sent } = messageOf(delivery);
-      await bus.publish(topic, { ...sent, type: 'task' }, { mandatory: true });
+      const { topic, headers, ...sent } = messageOf(delivery);
+      // In the dialect of the delivery: its message id would change in another one.
+      const dialect = headers[headerNames.dialect] ?? 'legate';
+      const dialectHeaders = { ...headers, [headerNames.dialect]: dialect };
+      await bus.publish(
+        topic,
+        { ...sent, headers: dialectHeaders, type: 'task' },
+        { mandatory: true },
+      );
     }
     await this.#records.write(this.#records.toWrite(key));
   }

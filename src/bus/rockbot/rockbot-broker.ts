@@ -34,8 +34,8 @@ const MAX_REMEMBERED = 10_000;
  * Adds RockBot's wire format to a broker. Both formats are decoded; the format of outgoing messages depends
  * on the receiver:
  *
- * - replies have the format of their request;
- * - tasks and cancellation requests have RockBot's, unless the agent has announced an A2A card;
+ * - replies, and tasks that are published again, have the format of the original message;
+ * - other tasks and cancellation requests have RockBot's, unless the agent has announced an A2A card;
  * - announcements and states have RockBot's; an announcement also contains the A2A card.
  */
 export class RockbotBroker implements Broker {
@@ -159,7 +159,10 @@ export class RockbotBroker implements Broker {
 
   #isForRockbot(topic: string, { type, headers }: BrokerMessage): boolean {
     if (type === 'announce' || topic === topics.status) return true;
-    if (type !== 'task' && type !== 'cancel') return headers?.[headerNames.dialect] === 'rockbot';
+    const dialect = headers?.[headerNames.dialect];
+    if (dialect !== undefined || (type !== 'task' && type !== 'cancel')) {
+      return dialect === 'rockbot';
+    }
     const agent = topic.split('.').at(-1) ?? '';
     return this.#natives.get(agent.toLowerCase()) === undefined;
   }

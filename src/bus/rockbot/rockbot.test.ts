@@ -7,14 +7,14 @@ import { apiKeyVerifier, Authenticator } from '../../auth/index.ts';
 import { connect } from '../../client/index.ts';
 import { artifact, data, message } from '../../protocol/index.ts';
 import { generateSigningKey, publicKeySet, type SigningKey } from '../../push/index.ts';
-import { openMemory } from '../../store/index.ts';
+import { openMemory, openMemoryReplicas } from '../../store/index.ts';
 import { gateway } from '../gateway/gateway.ts';
 import { declareAgentQueue, hostOnBus } from '../host/host.ts';
 import { readBusIdentity } from '../identity/read-identity.ts';
 import { MessageSigner } from '../identity/signer.ts';
 import { MessageVerifier } from '../identity/verifier.ts';
 import { busLink } from '../link/bus-link.ts';
-import { eventually, nameOf } from '../testing.contract.ts';
+import { eventually, nameOf, TestCaller } from '../testing.contract.ts';
 import type { Bus } from '../transport/bus.ts';
 import { openBus } from '../transport/open-bus.ts';
 import { taskQueueName } from '../transport/topics.ts';
@@ -597,6 +597,33 @@ describe('an agent of ours calls RockBot', () => {
     const asked = await network.call({ agent: name, skill: 'ask', message: 'Meet me' }, session);
     if (asked.state !== 'input-required') throw new Error(JSON.stringify(asked));
     expect(await asked.answer('Tuesday')).toMatchObject({ text: `${me} said Tuesday` });
+  });
+
+  test('a long task of an unsigned caller of ours is the same task at the next worker', async () => {
+    const { bus, exchange, url } = await place();
+    await using _bus = bus;
+    await using own = await openBus({ type: 'rabbitmq', url, exchange });
+    const name = nameOf('slow');
+    const [one, other] = openMemoryReplicas(2);
+    if (one === undefined || other === undefined) throw new Error('expected two stores');
+    const gate = Promise.withResolvers<void>();
+    const messages: string[] = [];
+    const slow = agent({ name, onInterrupted: 'run-again' }, async function* (turn) {
+      messages.push(turn.message.messageId);
+      yield working('started');
+      await gate.promise;
+      yield completed('done');
+    });
+    const first = await hostOnBus(slow, { bus, store: one, acknowledgeAfterMs: 20 });
+    const caller = await TestCaller.start(own);
+    const id = await caller.send(name, 'long');
+    const query = { space: 'bus-accepted-tasks', limit: 1, now: Date.now() };
+    await eventually(async () => (await one.records.list(query)).length).toBe(1);
+    await first.close();
+    gate.resolve();
+    await using _second = await hostOnBus(slow, { bus, store: other });
+    await eventually(() => caller.state(id)).toBe('TASK_STATE_COMPLETED');
+    expect(new Set(messages).size).toBe(1);
   });
 
   test('a sender is believed by its name alone only where the configuration says so', async () => {
