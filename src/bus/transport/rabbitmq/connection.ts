@@ -14,6 +14,7 @@ import type { Logger } from '../../../telemetry/index.ts';
 import { backoff, retry } from '../../../time/index.ts';
 import { defaultMaxBodyBytes } from '../bus.ts';
 import { type BrokerTls, currentTls, rotatingTls } from './broker-tls.ts';
+import { parseBrokerUrl } from './broker-url.ts';
 import { connectError, isPermanent } from './connect-error.ts';
 import { guardedReads } from './content-guard.ts';
 import type { ServerProperties } from './handshake.ts';
@@ -106,12 +107,7 @@ function readUrl({
   tls,
   auth,
 }: Pick<ConnectOptions, 'url' | 'auth'> & { readonly tls: BrokerTls | undefined }): URL {
-  const url = URL.parse(given);
-  if (url === null || !['amqp:', 'amqps:'].includes(url.protocol)) {
-    throw invalidConfiguration(
-      'the address of the broker must be amqp://user:password@host:port/vhost, or amqps:',
-    );
-  }
+  const url = parseBrokerUrl(given);
   if (url.protocol === 'amqp:' && (tls !== undefined || auth === 'external')) {
     throw invalidConfiguration(
       'certificates need TLS: the address of the broker must start with amqps:',

@@ -4,6 +4,7 @@ import { z } from 'zod';
 import { LegateError, parseJson } from '../../../protocol/index.ts';
 import { within } from '../../../time/index.ts';
 import { type BrokerTls, currentTls } from './broker-tls.ts';
+import { decodeUrlPart, parseBrokerUrl } from './broker-url.ts';
 import type { RabbitConnectionOptions } from './connection.ts';
 
 /**
@@ -44,16 +45,16 @@ export async function brokerQueues(
   },
 ): Promise<readonly BrokerQueue[]> {
   const { url: given, tls, managementUrl } = options;
-  const broker = new URL(given);
+  const broker = parseBrokerUrl(given);
   const isTls = broker.protocol === 'amqps:';
   const standard = `${isTls ? 'https' : 'http'}://${broker.hostname}:${isTls ? 15671 : 15672}`;
-  const vhost = options.vhost ?? (decodeURIComponent(broker.pathname.slice(1)) || '/');
+  const vhost = options.vhost ?? (decodeUrlPart('virtual host', broker.pathname.slice(1)) || '/');
   const columns =
     'name,type,messages_ready,messages_unacknowledged,consumers,head_message_timestamp';
   const base = (managementUrl ?? standard).replace(/\/+$/, '');
   const target = new URL(`${base}/api/queues/${encodeURIComponent(vhost)}?columns=${columns}`);
-  const user = decodeURIComponent(target.username || broker.username || 'guest');
-  const password = decodeURIComponent(target.password || broker.password || 'guest');
+  const user = decodeUrlPart('user', target.username || broker.username || 'guest');
+  const password = decodeUrlPart('password', target.password || broker.password || 'guest');
   target.username = '';
   target.password = '';
   const authorization = `Basic ${Buffer.from(`${user}:${password}`).toString('base64')}`;
