@@ -2,6 +2,7 @@ import { expect, test } from 'vitest';
 import { type Agent, agent, textOf } from '../../agents/index.ts';
 import { artifact, message } from '../../protocol/index.ts';
 import { generateSigningKey, publicKeySet } from '../../push/index.ts';
+import { openMemory } from '../../store/index.ts';
 import { type Logger, silentLogger } from '../../telemetry/index.ts';
 import { MessageSigner } from '../identity/signer.ts';
 import { MessageVerifier } from '../identity/verifier.ts';
@@ -102,6 +103,21 @@ describeBuses('callers on the bus', (buses) => {
       'TASK_STATE_COMPLETED',
     ]);
     expect(begun).toHaveLength(2);
+  });
+
+  test('a sender that cancels unknown tasks more often than it may is told to come again', async () => {
+    const bus = await buses.open();
+    const name = nameOf('shop');
+    const { made } = shop(name);
+    const store = openMemory();
+    await host(bus, made, { store, callerLimits: { requestsPerSecond: 0.001, burst: 2 } });
+    const caller = await TestCaller.start(bus);
+    for (const id of ['a', 'b', 'c']) await caller.cancel(name, id);
+    await eventually(() => caller.answers.map(({ error }) => error?.code)).toEqual([
+      'RATE_LIMITED',
+    ]);
+    const query = { space: 'bus-cancellations', limit: 10, now: Date.now() };
+    await eventually(async () => (await store.records.list(query)).length).toBe(2);
   });
 
   test('a sender without a tenant of its own cancels what it sent to one', async () => {

@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import type { Caller } from '../../agents/index.ts';
 import { LegateError } from '../../protocol/index.ts';
-import { outcomeText, type Service, serviceOperations } from '../../service/index.ts';
+import { admit, outcomeText, type Service, serviceOperations } from '../../service/index.ts';
 import { digestOf, RecordSpace, type Store } from '../../store/index.ts';
 import type { Call, Scheduler } from '../../tasks/index.ts';
 import { sleep } from '../../time/index.ts';
@@ -19,6 +19,8 @@ import type { TaskConsumer } from './task-consumer.ts';
 import type { Replies } from './replies.ts';
 
 const oneDay = 24 * 60 * 60 * 1000;
+/** The maximum number of pending cancellations of one caller. */
+const maxPending = 1_000;
 
 /** Stores cancellation requests for tasks that are still queued. */
 export class PendingCancellations {
@@ -47,7 +49,17 @@ export class PendingCancellations {
     }
   }
 
+  /** Rejects with `RATE_LIMITED` when too many requests of the sender are pending. */
   async keep(correlationId: string, sender: Caller): Promise<void> {
+    let pending = 0;
+    for await (const _ of this.#requests.keys(this.#prefix(sender))) {
+      pending += 1;
+      if (pending < maxPending) continue;
+      throw new LegateError(
+        'RATE_LIMITED',
+        `${maxPending} cancellations of this caller are waiting for their tasks: cancel again once these have arrived`,
+      );
+    }
     const key = this.#key(correlationId, sender);
     const expiresAt = this.#scheduler.now() + oneDay;
     await this.#requests.write(this.#requests.toWrite(key, true, { expiresAt }));
@@ -56,14 +68,22 @@ export class PendingCancellations {
   /** Whether the sender has requested the cancellation of this task; removes the request. */
   async take(correlationId: string | undefined, sender: Caller): Promise<boolean> {
     if (correlationId === undefined) return false;
-    const key = this.#key(correlationId, sender);
-    if ((await this.#requests.get(key)) === undefined) return false;
-    await this.#requests.write(this.#requests.toWrite(key));
+    const { tenant, subject } = sender;
+    // Earlier versions had one digest as the key.
+    const former = digestOf(this.#agent, tenant, subject, correlationId);
+    const keys = [this.#key(correlationId, sender), former];
+    const found = await Promise.all(keys.map((key) => this.#requests.get(key)));
+    if (found.every((each) => each === undefined)) return false;
+    await this.#requests.write(...keys.map((key) => this.#requests.toWrite(key)));
     return true;
   }
 
-  #key(correlationId: string, { tenant, subject }: Caller): string {
-    return digestOf(this.#agent, tenant, subject, correlationId);
+  #key(correlationId: string, sender: Caller): string {
+    return this.#prefix(sender) + digestOf(correlationId);
+  }
+
+  #prefix({ tenant, subject }: Caller): string {
+    return `${digestOf(this.#agent, tenant, subject)}/`;
   }
 }
 
@@ -150,6 +170,8 @@ export class CancelConsumer {
       const request = readCancel(delivery.body);
       caller = await this.#identify(delivery);
       const job = tasks.find(correlationId, caller);
+      // A caller at its limit can still cancel what runs here.
+      using _permit = job === undefined ? await admit(service, caller, replyTo) : undefined;
       const isOfCaller = isForeign(delivery);
       const named = isOfCaller ? foreignTaskId(caller, request.id) : request.id;
       const id = job?.ids?.taskId ?? named;
