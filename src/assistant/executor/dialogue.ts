@@ -251,7 +251,9 @@ export class Dialogue {
     if (name === CANNOT_HANDLE || !isPlaceholder(message)) return withOffers(this, message);
     this.options.logger.warn({ response: name }, 'response.placeholder');
     const topic = context['utter'];
-    const instead = typeof topic === 'string' && responder.has(topic) ? topic : CANNOT_HANDLE;
+    // A pattern that sends its topic itself has no other text.
+    const isOther = typeof topic === 'string' && topic !== name && responder.has(topic);
+    const instead = isOther ? topic : CANNOT_HANDLE;
     const written = await this.write(instead, context, values);
     return { ...written, metadata: { ...written.metadata, utter_action: name } };
   }

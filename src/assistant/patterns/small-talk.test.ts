@@ -12,7 +12,7 @@ const flows = `
   pay: {description: Called by others., if: False, steps: [{action: utter_hats}]}
 `;
 const domain = `
-slots: {colour: {type: text}, is_member: {type: bool}}
+slots: {colour: {type: text}, size: {type: text}, is_member: {type: bool}}
 responses:
   utter_ask_colour: [{text: "Which colour?"}]
   utter_hats: [{text: "Hats."}]
@@ -123,6 +123,16 @@ test('a placeholder that no model reworded is never said', async () => {
   const chat = shop({ flows: own, responses });
   expect(await chat.send({ text: 'thanks' })).toEqual(["You're welcome!"]);
   expect(chat.last?.messages[0]?.metadata?.['utter_action']).toBe('utter_free_chitchat_response');
+});
+
+test('a placeholder of a question or topic itself is replaced, too', async () => {
+  const placeholder = '[{text: placeholder, metadata: {rephrase: true}}]\n';
+  const texts = `  utter_ask_size: ${placeholder}  utter_small_talk_thanks: ${placeholder}`;
+  const measure = '  measure: {description: Take a size., steps: [{collect: size}]}\n';
+  const chat = shop({ flows: measure, responses: texts });
+  const sorry = "Sorry, I can't help with that.";
+  expect(await chat.send({ text: 'thanks' })).toEqual([expect.stringContaining(sorry)]);
+  expect(await chat.send({ text: 'measure' })).toEqual([sorry]);
 });
 
 test('a pattern of the project may tell the topics apart', async () => {
