@@ -180,10 +180,11 @@ test('a server that hangs is abandoned after the timeout', async () => {
   await expect(call(url, { timeoutMs: 20 })).rejects.toThrow('did not answer');
 });
 
-test('an abort of the turn ends the request', async () => {
+test('an abort of the turn ends the request with its reason', async () => {
   const abort = new AbortController();
-  const url = await serve(() => abort.abort());
-  await expect(call(url, {}, { signal: abort.signal })).rejects.toThrow('did not answer');
+  const reason = new Error('the turn was stopped');
+  const url = await serve(() => abort.abort(reason));
+  await expect(call(url, {}, { signal: abort.signal })).rejects.toBe(reason);
 });
 
 test('an answer that never ends is cut off', async () => {

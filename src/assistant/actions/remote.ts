@@ -130,6 +130,7 @@ export class RemoteActions implements ActionRunner {
           call.logger.warn({ server: this.#name, attempt }, 'action.server.connect_failed'),
       });
     } catch (error) {
+      call.signal.throwIfAborted();
       const message = `${this.#name} did not answer for ${call.name}`;
       if (isConnectFailure(error)) throw new ActionServerUnreachable(message, { cause: error });
       throw new Error(message, { cause: error });

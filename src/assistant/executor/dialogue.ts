@@ -109,7 +109,7 @@ export class Dialogue {
     this.tracker = options.tracker;
     this.domain = options.domain;
     this.flows = options.flows;
-    this.journal = new TurnJournal(options.journal);
+    this.journal = new TurnJournal(options.journal, options.signal);
     this.facts = {
       messages: [],
       patterns: [],

@@ -21,7 +21,7 @@ export interface Effect<T> {
   readonly run: (journal: Journal | undefined) => Promise<T>;
 }
 
-/** An earlier attempt of the turn started an effect and died: the effect may have happened. */
+/** The effect may have happened: an earlier attempt died during it, or its result could not be journaled. */
 export class OutcomeUnknown extends Error {
   override readonly name = 'OutcomeUnknown';
 }
@@ -38,10 +38,13 @@ export class OutcomeUnknown extends Error {
  */
 export class TurnJournal {
   readonly #journal: Journal | undefined;
+  /** The signal of the turn. */
+  readonly #signal: AbortSignal;
   readonly #numbers = new Map<string, number>();
 
-  constructor(journal: Journal | undefined) {
+  constructor(journal: Journal | undefined, signal: AbortSignal) {
     this.#journal = journal;
+    this.#signal = signal;
   }
 
   async once<T>({ name, schema, isRepeatable, run }: Effect<T>): Promise<T> {
@@ -57,18 +60,24 @@ export class TurnJournal {
       if (entry.failure !== undefined) throw new Error(entry.failure);
       if ((await isRepeatable?.()) !== true) throw new OutcomeUnknown(`${name} was interrupted`);
     }
+    let result: T;
     try {
-      const result = await run(within(journal, key));
-      await journal.write(key, format.encode({ result }).value);
-      return result;
+      result = await run(within(journal, key));
     } catch (error) {
       // After an abort the effect stays started: it may have happened.
-      if (!isAbort(error)) {
+      if (!this.#signal.aborted) {
         const failure = errorMessage(error);
         await journal.write(key, format.encode({ failure }).value);
       }
       throw error;
     }
+    try {
+      await journal.write(key, format.encode({ result }).value);
+    } catch (cause) {
+      // The effect happened and stays started: a failure would invite the user to repeat it.
+      throw new OutcomeUnknown(`the result of ${name} could not be journaled`, { cause });
+    }
+    return result;
   }
 }
 
@@ -88,10 +97,6 @@ function within(journal: Journal, place: string): Journal {
     claim: (key, value) => journal.claim(`${place}/${key}`, value),
     write: (key, value) => journal.write(`${place}/${key}`, value),
   };
-}
-
-function isAbort(error: unknown): boolean {
-  return error instanceof Error && (error.name === 'AbortError' || error.name === 'TurnStopped');
 }
 
 /** Accepts any object: only this code writes these entries, from values of this type. */
