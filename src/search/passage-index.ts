@@ -17,6 +17,8 @@ export interface FoundPassage {
    * the passage covers.
    */
   readonly score: number;
+  /** What the score measures. It is `words` if the query could not be embedded. */
+  readonly by: 'meaning' | 'words';
 }
 
 /** Passages that are indexed per iteration of the event loop. */
@@ -84,19 +86,24 @@ export class PassageIndex {
       return this.#found(
         byWords.slice(0, limit).map(({ document }) => document),
         fits,
+        'words',
       );
     const byMeaning = Array.from(similar.keys())
       .toSorted((one, other) => (similar[other] ?? 0) - (similar[one] ?? 0))
       .slice(0, candidates);
     const merged = fuse([byWords.map(({ document }) => document), byMeaning]).slice(0, limit);
     const scores = new Map(merged.map(({ item: at }) => [at, similar[at] ?? 0]));
-    return this.#found([...scores.keys()], scores);
+    return this.#found([...scores.keys()], scores, 'meaning');
   }
 
-  #found(places: readonly number[], scores: ReadonlyMap<number, number>): readonly FoundPassage[] {
+  #found(
+    places: readonly number[],
+    scores: ReadonlyMap<number, number>,
+    by: FoundPassage['by'],
+  ): readonly FoundPassage[] {
     return places.flatMap((at) => {
       const passage = this.#passages[at];
-      return passage === undefined ? [] : [{ passage, score: scores.get(at) ?? 0 }];
+      return passage === undefined ? [] : [{ passage, score: scores.get(at) ?? 0, by }];
     });
   }
 

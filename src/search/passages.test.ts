@@ -51,7 +51,7 @@ test('with vectors, a passage is found by its meaning as well', async () => {
     });
   const index = await PassageIndex.build(passages, { embedPassages: embed });
   const found = await index.search('my Visa was stolen', { limit: 1 });
-  expect(found).toEqual([{ passage: passages[1], score: 1 }]);
+  expect(found).toEqual([{ passage: passages[1], score: 1, by: 'meaning' }]);
 });
 
 test('vectors of another number or length are refused', async () => {

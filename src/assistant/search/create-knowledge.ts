@@ -79,8 +79,8 @@ async function documentSearch(
     const keywords = wordsOf(query).filter((word) => !fillers.has(word) && !weak.has(word));
     const asked = index.isEmbedded || keywords.length === 0 ? query : keywords.join(' ');
     const found = await index.search(asked, { limit, signal });
-    const least = index.isEmbedded ? policy.threshold : isJudged ? 0 : leastFit;
-    return found.filter(({ score }) => score >= least).map(({ passage }) => passage);
+    const least = { meaning: policy.threshold, words: isJudged ? 0 : leastFit };
+    return found.filter(({ score, by }) => score >= least[by]).map(({ passage }) => passage);
   };
 
   async function buildIndex(): Promise<PassageIndex> {

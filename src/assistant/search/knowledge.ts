@@ -130,7 +130,9 @@ export function knowledgeOf(parts: {
 function queryOf({ question, transcript }: KnowledgeRequest, messages: number): string {
   const said = transcript.filter(({ speaker }) => speaker === 'user').map(({ text }) => text);
   const former = said.at(-1) === question ? said.slice(0, -1) : said;
-  return [...former.slice(former.length - (messages - 1)), question].join('\n');
+  // `slice(-0)` would return all messages.
+  const recent = messages > 1 ? former.slice(1 - messages) : [];
+  return [...recent, question].join('\n');
 }
 
 function extract({ text, source, title = '' }: KnowledgePassage): KnowledgeAnswer {

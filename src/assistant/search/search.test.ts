@@ -109,9 +109,10 @@ test('a prompt of the project knows docs, slots and the conversation', async () 
   );
 });
 
-/** An endpoint for embeddings; `embedded` has the texts of each request. */
+/** An endpoint for embeddings; `embedded` has the texts of each request. It rejects them while `isDown`. */
 async function embeddingServer() {
   const embedded: (readonly string[])[] = [];
+  const state = { isDown: false };
   const vectorOf = (text: string): readonly number[] =>
     /rose|flower/i.test(text) ? [1, 0, 0] : /aphid|bug/i.test(text) ? [0, 1, 0] : [0, 0, 1];
   const server = createServer((request, response) => {
@@ -121,13 +122,13 @@ async function embeddingServer() {
       const { input } = JSON.parse(body) as { input: readonly string[] };
       embedded.push(input);
       const data = input.map((text, index) => ({ index, embedding: vectorOf(text) }));
-      response.writeHead(200, { 'content-type': 'application/json' });
+      response.writeHead(state.isDown ? 400 : 200, { 'content-type': 'application/json' });
       response.end(JSON.stringify({ object: 'list', data, usage: { prompt_tokens: 3 } }));
     });
   }).listen(0, '127.0.0.1');
   await once(server, 'listening');
   onTestFinished(() => void server.close());
-  return { url: `http://127.0.0.1:${(server.address() as AddressInfo).port}/v1`, embedded };
+  return { url: `http://127.0.0.1:${(server.address() as AddressInfo).port}/v1`, embedded, state };
 }
 
 test('embeddings find passages by meaning; a changed document alone is embedded again', async () => {
@@ -163,6 +164,23 @@ test('an embedding model that fails leaves the search by words', async () => {
   expect(wordsOf(task)).toEqual([expect.stringContaining('Source: docs/roses.md')]);
 });
 
+test('the threshold of embeddings does not apply to a query that could not be embedded', async () => {
+  const { url, state } = await embeddingServer();
+  await using house = await served({
+    files: {
+      ...documents,
+      'config.yml': config(
+        '    embeddings: {model_group: vectors}\n    vector_store: {threshold: 0.95}',
+      ),
+      'endpoints.yml': endpoints(group('vectors', url)),
+    },
+  });
+  state.isDown = true;
+  const task = await house.say('When do I prune my roses?');
+  expect(house.warned).toContain('search.embedding_failed');
+  expect(wordsOf(task)).toEqual([expect.stringContaining('Source: docs/roses.md')]);
+});
+
 test('a module in TypeScript searches in place of the documents', async () => {
   await using house = await served({
     files: {
@@ -178,6 +196,33 @@ export const search = async (query, { slots, limit }) =>
   const task = await house.say('What is a graft?');
   expect(wordsOf(task)).toEqual(['What is a graft? 4 0\n\nSource: https://kb.example/1']);
   expect((await house.say('What is a moon rock?')).status.state).toBe('rejected');
+});
+
+test('the query has the last messages, or all of them while there are fewer', async () => {
+  await using house = await served({
+    files: {
+      'search.ts': `export const search = async (text) => [{ text, source: 'https://kb.example/1' }];`,
+      'config.yml': config('    max_messages_in_query: 4'),
+      'endpoints.yml':
+        'a2a_server: {description: x}\nstore: {type: memory}\nsearch: {module: ./search.ts}\n',
+    },
+  });
+  const queries: string[] = [];
+  for (const part of ['graft', 'root', 'leaf', 'bud', 'stem']) {
+    const [answer = ''] = wordsOf(await house.say(`What is a ${part}?`, { contextId: 'c' }));
+    queries.push(
+      String(answer)
+        .replaceAll(/What is a |\?|\n\nSource: .*/g, '')
+        .replaceAll('\n', ' '),
+    );
+  }
+  expect(queries).toEqual([
+    'graft',
+    'graft root',
+    'graft root leaf',
+    'graft root leaf bud',
+    'root leaf bud stem',
+  ]);
 });
 
 test('bad documents are named and skipped; remote stores warn', async () => {
