@@ -68,7 +68,7 @@ export class Assistant implements AsyncDisposable {
   readonly #actionsOfEveryTurn: ReadonlySet<string>;
   /** Whether the project's domain has the routing slot. */
   readonly #isRouted: boolean;
-  /** Turns in flight. */
+  /** Turns in flight, and holds. */
   readonly #turns = new Set<Promise<unknown>>();
   #closed: Promise<unknown> | undefined;
 
@@ -241,11 +241,21 @@ export class Assistant implements AsyncDisposable {
   }
 
   /**
-   * Waits for the turns in flight, then closes the actions and the connections to agents and tools. Turns
-   * that don't end within `graceMs` lose their connections. @default graceMs 600_000
+   * Makes `close` wait until the returned object is disposed of, for callers that prepare a turn before
+   * they call `handle`.
+   */
+  hold(): Disposable {
+    const { promise, resolve } = Promise.withResolvers<void>();
+    void this.#during(() => promise);
+    return { [Symbol.dispose]: resolve };
+  }
+
+  /**
+   * Waits for the turns in flight and for holds, then closes the actions and the connections to agents and
+   * tools. Turns that don't end within `graceMs` lose their connections. @default graceMs 600_000
    */
   async close({ graceMs = 600_000 }: { readonly graceMs?: number } = {}): Promise<void> {
-    await waitAtMost(graceMs, Promise.allSettled(this.#turns));
+    await waitAtMost(graceMs, this.#idle());
     const { callHandlers = [], actions } = this.#options;
     const closing = [...callHandlers, ...(actions === undefined ? [] : [actions])];
     this.#closed ??= Promise.allSettled(closing.map(async (one) => one.close?.()));
@@ -254,6 +264,11 @@ export class Assistant implements AsyncDisposable {
 
   [Symbol.asyncDispose](): Promise<void> {
     return this.close();
+  }
+
+  /** Waits for turns that start in the meantime, too. */
+  async #idle(): Promise<void> {
+    while (this.#turns.size > 0) await Promise.allSettled(this.#turns);
   }
 
   async #during<T>(take: () => Promise<T>): Promise<T> {

@@ -102,6 +102,8 @@ export function assistantAgent(options: AssistantAgentOptions): Agent {
         yield failure('agent_not_ready', 'Agent is not ready to handle messages.');
         return;
       }
+      // A reload must not close the assistant before the turn has ended.
+      using _ = assistant.hold();
       yield working();
       try {
         const { result, isOver } = yield* runTurn(assistant, turn);
@@ -116,7 +118,9 @@ export function assistantAgent(options: AssistantAgentOptions): Agent {
     },
     async abandon(turn) {
       const assistant = options.assistant();
-      return assistant && (await canceled(assistant, turn, turn.signal));
+      if (assistant === undefined) return undefined;
+      using _ = assistant.hold();
+      return await canceled(assistant, turn, turn.signal);
     },
   };
 }

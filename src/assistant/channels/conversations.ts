@@ -286,26 +286,32 @@ export function conversationCommands(options: {
   readonly assistant: () => Assistant | undefined;
   readonly timers?: InactivityTimerFactory | undefined;
 }): readonly CommandHandler[] {
-  const current = (): Assistant => {
+  /** Runs a command with the current assistant, which stays open until the command ends. */
+  const withAssistant = async <T>(run: (assistant: Assistant) => Promise<T>): Promise<T> => {
     const assistant = options.assistant();
-    if (assistant !== undefined) return assistant;
-    throw new LegateError('UNAVAILABLE', 'the assistant has no model yet', { retryAfter: 5 });
+    if (assistant === undefined) {
+      throw new LegateError('UNAVAILABLE', 'the assistant has no model yet', { retryAfter: 5 });
+    }
+    using _ = assistant.hold();
+    return await run(assistant);
   };
   const of = (turn: CommandTurn, channel: string, metadata: JsonObject = {}) =>
     speakerOf(turn, { messageId: turn.id, metadata, channel });
   return [
-    handleCommand(sayCommand, async (turn, { text, channel, metadata, streams }) => {
-      const assistant = current();
-      const speaker = await of(turn, channel, metadata);
-      const result = await assistant.handle({ ...speaker, text, ...(streams && reportTo(turn)) });
-      const context = saved(assistant, turn, result, options.timers);
-      return { result: result.messages.map(forUser), context };
-    }),
-    handleCommand(recordCommand, async (turn, { events }) => {
-      const assistant = current();
-      const result = await assistant.record(await of(turn, 'api'), events);
-      return { result: true, context: saved(assistant, turn, result, options.timers) };
-    }),
+    handleCommand(sayCommand, (turn, { text, channel, metadata, streams }) =>
+      withAssistant(async (assistant) => {
+        const speaker = await of(turn, channel, metadata);
+        const result = await assistant.handle({ ...speaker, text, ...(streams && reportTo(turn)) });
+        const context = saved(assistant, turn, result, options.timers);
+        return { result: result.messages.map(forUser), context };
+      }),
+    ),
+    handleCommand(recordCommand, (turn, { events }) =>
+      withAssistant(async (assistant) => {
+        const result = await assistant.record(await of(turn, 'api'), events);
+        return { result: true, context: saved(assistant, turn, result, options.timers) };
+      }),
+    ),
     handleCommand(importCommand, async (turn, { events }) => {
       if ((await turn.state.load()) !== undefined) {
         throw new LegateError(
@@ -313,24 +319,27 @@ export function conversationCommands(options: {
           `conversation ${turn.contextId} exists already; import the events into a new one`,
         );
       }
-      const assistant = current();
-      const { tracker } = assistant.copy(turn.contextId, decodeEvents(events));
-      return { result: true, context: { value: tracker, log: events } };
+      return withAssistant(async (assistant) => {
+        const { tracker } = assistant.copy(turn.contextId, decodeEvents(events));
+        return { result: true, context: { value: tracker, log: events } };
+      });
     }),
-    handleCommand(inactivityCommand, async (turn, { timer }) => {
-      const assistant = current();
-      const recorded = assistant.recordInactivity(await of(turn, 'timer'), timer);
-      if (recorded === undefined) return { result: false };
-      return { result: true, context: saved(assistant, turn, recorded, options.timers) };
-    }),
-    handleCommand(cancelBackgroundCommand, async (turn) => {
-      const assistant = current();
-      const speaker = await of(turn, 'api');
-      if (speaker.tracker === undefined) return { result: [] };
-      const ended = await assistant.cancelBackgroundTasks(speaker);
-      if (ended.agents.length === 0) return { result: [] };
-      return { result: ended.agents, context: saved(assistant, turn, ended, options.timers) };
-    }),
+    handleCommand(inactivityCommand, (turn, { timer }) =>
+      withAssistant(async (assistant) => {
+        const recorded = assistant.recordInactivity(await of(turn, 'timer'), timer);
+        if (recorded === undefined) return { result: false };
+        return { result: true, context: saved(assistant, turn, recorded, options.timers) };
+      }),
+    ),
+    handleCommand(cancelBackgroundCommand, (turn) =>
+      withAssistant(async (assistant) => {
+        const speaker = await of(turn, 'api');
+        if (speaker.tracker === undefined) return { result: [] };
+        const ended = await assistant.cancelBackgroundTasks(speaker);
+        if (ended.agents.length === 0) return { result: [] };
+        return { result: ended.agents, context: saved(assistant, turn, ended, options.timers) };
+      }),
+    ),
   ];
 }
 
