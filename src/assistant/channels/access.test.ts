@@ -2,6 +2,7 @@ import { generateKeyPairSync } from 'node:crypto';
 import { importPKCS8, SignJWT } from 'jose';
 import { expect, test } from 'vitest';
 import type { JsonObject } from '../../protocol/index.ts';
+import { ownSender, SenderAccess } from './sender-access.ts';
 import { served, type Served } from './testing/served.ts';
 
 const secret = 'a secret that is long enough to be one';
@@ -167,6 +168,23 @@ test('the REST channel behind the same authentication: a caller speaks as itself
   expect(await say('kiosk', 'hall')).toBe(200);
   expect(await say('kiosk', 'ada')).toBe(403);
   expect(house.warned).not.toContain('assistant.channel_unauthenticated');
+});
+
+test('no two callers have the same sender, whatever their tenants and subjects contain', () => {
+  const callers = [
+    { tenant: '', subject: 'a/b/c' },
+    { tenant: 'a', subject: 'b/c' },
+    { tenant: 'a/b', subject: 'c' },
+    { tenant: 'a%2Fb', subject: 'c' },
+    { tenant: '', subject: 'a%2Fb/c' },
+  ].map((caller) => ({ ...caller, method: 'test' }));
+  expect(new Set(callers.map(ownSender)).size).toBe(callers.length);
+  const access = new SenderAccess({});
+  expect(callers.map((caller) => access.senderOf(caller, ownSender(caller)))).toEqual(
+    callers.map(ownSender),
+  );
+  const ada = { tenant: '', subject: 'staff/ada', method: 'test' };
+  expect(access.senderOf(ada, 'staff/ada')).toBe('staff%2Fada');
 });
 
 test('a project that protects A2A and leaves REST open is told so at start', async () => {

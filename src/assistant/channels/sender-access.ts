@@ -31,7 +31,8 @@ export class SenderAccess {
    */
   senderOf(caller: Caller, requested: string | undefined): string {
     const own = ownSender(caller);
-    if (requested === undefined || requested === own) return own;
+    const isOwn = caller.tenant === '' && requested === caller.subject;
+    if (requested === undefined || requested === own || isOwn) return own;
     const isListed = this.#senders
       .get(caller.subject)
       ?.some((name) =>
@@ -48,9 +49,17 @@ export class SenderAccess {
   }
 }
 
-/** The caller's own sender. The tenant is part of it: equal subjects of two tenants are two senders. */
+/**
+ * The caller's own sender: `tenant/subject`, or the subject of a caller without a tenant. Slashes within
+ * either are encoded, so that no two callers have the same sender.
+ */
 export function ownSender({ tenant, subject }: Caller): string {
-  return tenant === '' ? subject : `${tenant}/${subject}`;
+  const name = encoded(subject);
+  return tenant === '' ? name : `${encoded(tenant)}/${name}`;
+}
+
+function encoded(part: string): string {
+  return part.replace(/[%/]/g, encodeURIComponent);
 }
 
 /** Reads `rest:` of credentials.yml. Undefined if the channel is not authenticated. */
