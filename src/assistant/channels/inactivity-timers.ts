@@ -157,7 +157,10 @@ export class InactivityTimers implements InactivityTimerFactory {
     const context = await this.#served?.store.loadContext(owner, contextId);
     const tracker = context?.value?.value;
     if (!isJsonObject(tracker) || loadState(tracker).timer !== id) return undefined;
-    return this.#options.assistant()?.inactiveAt(tracker);
+    const assistant = this.#options.assistant();
+    // Without a model, only void timers are known: the others are retried when their claims expire.
+    if (assistant === undefined) throw new Error('no model is loaded');
+    return assistant.inactiveAt(tracker);
   }
 
   /** Infinity for a void timer. */

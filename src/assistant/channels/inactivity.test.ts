@@ -1,5 +1,6 @@
 import { expect, test } from 'vitest';
 import { projectFolder } from '../../../test/support/greenhouse.ts';
+import { intercepted } from '../../../test/support/intercepted-store.ts';
 import { Json } from '../../protocol/index.ts';
 import { openMemory, openStore } from '../../store/index.ts';
 import { ManualScheduler } from './testing/manual-scheduler.ts';
@@ -177,6 +178,32 @@ test('a rest that the API posts makes the timer void; callers of A2A cannot pass
   });
   expect(stateOf(task)['state']).toBeDefined();
   expect(await restsOf(house, 'c')).toBe(1);
+});
+
+test('a timer that is due while no model is loaded waits for the next model', async () => {
+  const scheduler = new ManualScheduler();
+  let beforeLoad = async (): Promise<void> => {};
+  const store = intercepted(openMemory({ clock: scheduler }), {
+    loadContext: async (go) => {
+      await beforeLoad();
+      return go();
+    },
+  });
+  await using house = await served({ scheduler, store });
+  await house.say('water the Monstera', { contextId: 'c' });
+  beforeLoad = async () => {
+    beforeLoad = async () => {};
+    await house.api('DELETE', '/model');
+  };
+  await pass(scheduler, 60);
+  await expect
+    .poll(() => {
+      scheduler.advance(minute);
+      return house.warned;
+    })
+    .toContain('assistant.inactivity.record_failed');
+  await house.api('PUT', '/model', {});
+  await expect.poll(() => restsIn(scheduler, house, 'c')).toBe(1);
 });
 
 test('a timer that cannot be read is deleted and told, and holds up no other', async () => {
