@@ -296,6 +296,19 @@ test.each(['a2a', 'rest'])(
   },
 );
 
+test('POST /cancel_background_tasks/{id} cancels all queued tasks before they start', async () => {
+  await using house = await served();
+  const send = () =>
+    house.say('wait for the rain', { contextId: 'ada', configuration: { blocking: false } });
+  const running = await send();
+  await expect.poll(() => house.gate.entered).toBe(1);
+  const queued: string[] = [];
+  for (let left = 101; left > 0; left -= 1) queued.push((await send()).id);
+  const { body } = await house.api('POST', '/cancel_background_tasks/ada');
+  expect(new Set(body['cancelled_tasks'] as string[])).toEqual(new Set([running.id, ...queued]));
+  expect(house.gate.entered).toBe(1);
+});
+
 test.each([
   ['GET', '/conversations/ada/tracker?include_events=SOME', undefined, 400],
   ['GET', '/conversations/ada/tracker?until=noon', undefined, 400],

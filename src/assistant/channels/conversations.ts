@@ -127,17 +127,46 @@ export class Conversations {
    * that waits for input isn't cancelled. Returns the ids of the cancelled tasks and commands.
    */
   async cancelWork(id: string): Promise<readonly string[]> {
-    const ended = [...(await this.#host.engine.cancelCommands(this.#key(id)))];
-    for (const status of ['TASK_STATE_WORKING', 'TASK_STATE_SUBMITTED'] as const) {
-      const request = { contextId: id, status, pageSize: 100 };
-      const { tasks } = await this.#host.engine.listTasks(request, this.#call);
-      for (const task of tasks) if (await this.#cancel(task.id)) ended.push(task.id);
+    const ended: string[] = [];
+    const seen = new Set<string>();
+    const cancelAll = async (tasks: readonly string[]): Promise<void> => {
+      for (const task of tasks) {
+        if (seen.has(task)) continue;
+        seen.add(task);
+        if (await this.#cancel(task)) ended.push(task);
+      }
+    };
+    for (let known = -1; known < seen.size;) {
+      known = seen.size;
+      // A queued task that starts while it is listed is in the second list.
+      const queued = await this.#tasksOf(id, 'TASK_STATE_SUBMITTED');
+      const running = await this.#tasksOf(id, 'TASK_STATE_WORKING');
+      // Queued tasks first: the end of the running one would start them.
+      await cancelAll(queued);
+      ended.push(...(await this.#host.engine.cancelCommands(this.#key(id))));
+      await cancelAll(running);
     }
     // Remote agents can also work between turns.
     if (await this.#hasBackgroundTasks(id)) {
       await this.#host.engine.command(this.#key(id), cancelBackgroundCommand, {});
     }
     return ended;
+  }
+
+  /** The ids of all tasks of the conversation in a state. */
+  async #tasksOf(
+    contextId: string,
+    status: 'TASK_STATE_SUBMITTED' | 'TASK_STATE_WORKING',
+  ): Promise<readonly string[]> {
+    const ids: string[] = [];
+    let pageToken = '';
+    do {
+      const request = { contextId, status, pageSize: 100, pageToken };
+      const page = await this.#host.engine.listTasks(request, this.#call);
+      ids.push(...page.tasks.map((task) => task.id));
+      pageToken = page.nextPageToken;
+    } while (pageToken !== '');
+    return ids;
   }
 
   async #load(id: string): Promise<JsonObject | undefined> {
