@@ -456,6 +456,20 @@ test('a message is recorded without an answer; an intent is answered', async () 
   expect(body).toMatchObject({ messages: [], tracker: { stack: [], slots: { plant: null } } });
 });
 
+test('the output channel `latest` of a triggered intent is the last channel of the conversation', async () => {
+  await using house = await served();
+  const channelAfter = async (id: string, query = '') => {
+    const path = `/conversations/${id}/trigger_intent${query}`;
+    const { body } = await house.api('POST', path, { name: 'session_start' });
+    return (body['tracker'] as JsonObject)['latest_input_channel'];
+  };
+  expect(await channelAfter('ada')).toBe('api');
+  await house.say('hello', { contextId: 'bob' });
+  expect(await channelAfter('bob', '?output_channel=latest')).toBe('a2a');
+  expect(await channelAfter('bob', '?output_channel=kiosk')).toBe('kiosk');
+  expect(await channelAfter('bob')).toBe('kiosk');
+});
+
 test('a deleted tracker is forgotten', async () => {
   await using house = await served();
   await house.say('water the Monstera', { contextId: 'ada' });

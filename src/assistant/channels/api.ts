@@ -143,7 +143,8 @@ export const conversationRoutes: Routes = [
     async (call) => {
       const { name, entities = {} } = await readJsonObject(call.request, call.limits);
       requireIntent(call, name);
-      const channel = call.query.get('output_channel') ?? 'latest';
+      const wanted = call.query.get('output_channel') ?? 'latest';
+      const channel = wanted === 'latest' ? await latestChannel(call) : wanted;
       const text = `/${name}${JSON.stringify(entities)}`;
       const said = await call.conversations.say(call.id, text, { channel });
       reply(call.response, {
@@ -153,6 +154,12 @@ export const conversationRoutes: Routes = [
     },
   ],
 ];
+
+/** The channel of the conversation's last message; `api` before the first one. */
+async function latestChannel({ conversations, id }: ApiCall): Promise<string> {
+  const { latest_input_channel: latest } = await conversations.tracker(id, { withEvents: false });
+  return typeof latest === 'string' ? latest : 'api';
+}
 
 const included = ['ALL', 'APPLIED', 'AFTER_RESTART', 'NONE'];
 
