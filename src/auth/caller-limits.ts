@@ -3,6 +3,7 @@ import { AuthError } from './credentials.ts';
 import { networkOf } from '../net/index.ts';
 import { invalidConfiguration, LegateError, LruMap, type OptionNames } from '../protocol/index.ts';
 import type { RecordStore } from '../store/index.ts';
+import { KeyedQueue } from '../time/index.ts';
 
 /**
  * The limits of one caller.
@@ -51,7 +52,7 @@ export class CallerLimits {
   readonly #rate: RateLimiter | undefined;
   readonly #requests: ConcurrencyLimit | undefined;
   readonly #streams: ConcurrencyLimit | undefined;
-  readonly #failures: TokenBuckets | undefined;
+  readonly #failures: FailureLimit | undefined;
 
   /** `rate`: a limiter over all replicas, instead of one in this process. */
   constructor(options: CallerLimitsOptions = {}, rate?: RateLimiter) {
@@ -61,7 +62,8 @@ export class CallerLimits {
     const buckets = (perSecond: number, most: number): TokenBuckets | undefined =>
       perSecond === 0 ? undefined : new TokenBuckets({ rate: perSecond, burst: most, ...clock });
     this.#rate = rate ?? buckets(requestsPerSecond, burst);
-    this.#failures = buckets(failuresPerMinute / 60, failuresPerMinute);
+    const failures = buckets(failuresPerMinute / 60, failuresPerMinute);
+    this.#failures = failures && new FailureLimit(failures);
     this.#requests = limitOf(concurrentRequests, 'requests under way');
     this.#streams = limitOf(openStreams, 'open streams');
   }
@@ -70,16 +72,8 @@ export class CallerLimits {
    * Authenticates with `work`, unless authentication from this network failed too often recently. The
    * limit applies to all callers of the network.
    */
-  async authentication(address: string, work: () => Promise<Caller>): Promise<Caller> {
-    if (this.#failures === undefined) return work();
-    const from = networkOf(address);
-    this.#failures.check(from);
-    try {
-      return await work();
-    } catch (error) {
-      if (error instanceof AuthError && error.code === 'UNAUTHENTICATED') this.#failures.take(from);
-      throw error;
-    }
+  authentication(address: string, work: () => Promise<Caller>): Promise<Caller> {
+    return this.#failures?.run(networkOf(address), work) ?? work();
   }
 
   /** Admits one request. Dispose of the permit after the response. */
@@ -105,6 +99,57 @@ function limitOf(limit: number, what: string): ConcurrencyLimit | undefined {
 /** Unambiguous for any characters in tenant and subject: no network looks like a JSON list. */
 function limitKey({ tenant, subject }: Caller, address: string): string {
   return subject === '' ? networkOf(address) : JSON.stringify([tenant, subject]);
+}
+
+/**
+ * Limits failed authentications. An attempt holds a token while it is in flight, so that parallel attempts
+ * can't fail more often than the limit allows. Only a failure keeps the token. If all tokens are held, further
+ * attempts wait for one to be returned: valid credentials are never rejected because of other valid ones.
+ */
+class FailureLimit {
+  readonly #tokens: TokenBuckets;
+  readonly #admissions = new KeyedQueue();
+  /** Attempts in flight, by key; each resolves when the attempt has ended. */
+  readonly #attempts = new Map<string, Set<Promise<void>>>();
+
+  constructor(tokens: TokenBuckets) {
+    this.#tokens = tokens;
+  }
+
+  async run(key: string, work: () => Promise<Caller>): Promise<Caller> {
+    const end = await this.#admissions.run(key, () => this.#admit(key));
+    let isFailure = false;
+    try {
+      return await work();
+    } catch (error) {
+      isFailure = error instanceof AuthError && error.code === 'UNAUTHENTICATED';
+      throw error;
+    } finally {
+      if (!isFailure) this.#tokens.giveBack(key);
+      end();
+    }
+  }
+
+  /** Takes a token. Returns the function that ends the attempt. */
+  async #admit(key: string): Promise<() => void> {
+    for (;;) {
+      const attempts = this.#attempts.get(key) ?? new Set();
+      try {
+        this.#tokens.take(key);
+      } catch (error) {
+        if (attempts.size === 0) throw error;
+        await Promise.race(attempts);
+        continue;
+      }
+      const { promise, resolve } = Promise.withResolvers<void>();
+      this.#attempts.set(key, attempts.add(promise));
+      return () => {
+        attempts.delete(promise);
+        if (attempts.size === 0) this.#attempts.delete(key);
+        resolve();
+      };
+    }
+  }
 }
 
 /** Counters kept for callers without open permits: most of them call again at once. */
@@ -204,12 +249,15 @@ export class TokenBuckets implements RateLimiter {
   }
 
   take(key: string): void {
-    this.#filled(key).tokens -= 1;
+    const bucket = this.#filled(key);
+    if (bucket.tokens < 1) throw limited((1 - bucket.tokens) / this.#rate);
+    bucket.tokens -= 1;
   }
 
-  /** Throws the same error as `take`, without taking a token. */
-  check(key: string): void {
-    this.#filled(key);
+  /** Returns a token that was taken. */
+  giveBack(key: string): void {
+    const bucket = this.#filled(key);
+    bucket.tokens = Math.min(bucket.tokens + 1, this.#burst);
   }
 
   #filled(key: string): Bucket {
@@ -220,7 +268,6 @@ export class TokenBuckets implements RateLimiter {
     bucket.tokens = Math.min(bucket.tokens + passed * this.#rate, this.#burst);
     bucket.filledAt = now;
     this.#buckets.set(key, bucket);
-    if (bucket.tokens < 1) throw limited((1 - bucket.tokens) / this.#rate);
     return bucket;
   }
 }

@@ -15,6 +15,8 @@ function fakeClock(now = 0) {
   return { time, clock: { now: () => time.now } };
 }
 
+const alice = { tenant: '', subject: 'alice', method: 'jwt' };
+
 const limited = (retryAfter: number) =>
   expect.objectContaining({ code: 'RATE_LIMITED', retryAfter });
 
@@ -133,7 +135,6 @@ test('one caller has limits of its own for rate, requests and streams', async ()
     openStreams: 1,
     clock,
   });
-  const alice = { tenant: '', subject: 'alice', method: 'jwt' };
   const ask = async (address: string): Promise<Disposable> => limits.request(alice, address);
   const first = await ask('127.0.0.1');
   await ask('127.0.0.1');
@@ -169,7 +170,6 @@ test('0 means unlimited', async () => {
 test('a network that fails to authenticate too often is kept out for a while, others are not', async () => {
   let now = 0;
   const limits = new CallerLimits({ failuresPerMinute: 2, clock: { now: () => now } });
-  const alice = { tenant: '', subject: 'alice', method: 'jwt' };
   const fail = () => Promise.reject(new AuthError('UNAUTHENTICATED', 'no', []));
   const failed = { code: 'UNAUTHENTICATED' };
   for (let index = 0; index < 2; index += 1) {
@@ -215,4 +215,33 @@ test('addresses of one IPv6 network fail together', async () => {
   await expect(limits.authentication('2001:db8::3', fail)).rejects.toMatchObject({
     code: 'RATE_LIMITED',
   });
+});
+
+test('parallel guesses reach the verifier only as often as the limit allows', async () => {
+  const limits = new CallerLimits({ failuresPerMinute: 5, clock: { now: () => 0 } });
+  const verify = vi.fn(() => Promise.reject(new AuthError('UNAUTHENTICATED', 'no', [])));
+  const guesses = Array.from({ length: 500 }, () => limits.authentication('10.0.0.1', verify));
+  const results = await Promise.allSettled(guesses);
+  expect(verify).toHaveBeenCalledTimes(5);
+  const blocked = { status: 'rejected', reason: limited(12) };
+  expect(results.slice(5)).toEqual(Array.from({ length: 495 }, () => blocked));
+});
+
+test('parallel callers with valid credentials wait for each other and are all accepted', async () => {
+  const limits = new CallerLimits({ failuresPerMinute: 2, clock: { now: () => 0 } });
+  let inFlight = 0;
+  let most = 0;
+  const verify = async () => {
+    inFlight += 1;
+    most = Math.max(most, inFlight);
+    await Promise.resolve();
+    inFlight -= 1;
+    return alice;
+  };
+  const fail = () => Promise.reject(new AuthError('UNAUTHENTICATED', 'no', []));
+  const failed = limits.authentication('10.0.0.1', fail);
+  const callers = Array.from({ length: 50 }, () => limits.authentication('10.0.0.1', verify));
+  await expect(failed).rejects.toMatchObject({ code: 'UNAUTHENTICATED' });
+  expect(await Promise.all(callers)).toEqual(callers.map(() => alice));
+  expect(most).toBe(1);
 });
