@@ -152,6 +152,9 @@ class FailureLimit {
   }
 }
 
+/** Callers whose rates are in memory (LRU). */
+const maxCallers = 100_000;
+
 /** Counters kept for callers without open permits: most of them call again at once. */
 const maxIdle = 1_000;
 
@@ -245,7 +248,7 @@ export class TokenBuckets implements RateLimiter {
     this.#rate = options.rate;
     this.#burst = Math.max(options.burst ?? options.rate, 1);
     this.#clock = options.clock ?? { now: () => performance.now() };
-    this.#buckets = new LruMap(options.maxKeys ?? 100_000);
+    this.#buckets = new LruMap(options.maxKeys ?? maxCallers);
   }
 
   take(key: string): void {
@@ -309,6 +312,18 @@ export const clusterRateNames: OptionNames<Omit<ClusterRateOptions, 'records'>> 
   name: 'string',
 };
 
+/** What a replica has reserved of a caller's limit in one window. */
+interface Share {
+  /** Requests that are reserved and not yet used. */
+  left: number;
+  /** Whether the limit has no further requests, so that the store need not be asked again. */
+  isLast: boolean;
+  /** The write in flight: parallel requests share it. */
+  reserving?: Promise<void>;
+  /** Requests that wait for it. */
+  waiting: number;
+}
+
 /**
  * Counts requests by caller and window in the store, for all replicas together. Up to twice the limit can
  * pass around the boundary of two windows.
@@ -319,8 +334,8 @@ export class ClusterRate implements RateLimiter {
   readonly #window: number;
   readonly #batch: number;
   readonly #clock: { now(): number };
-  /** Requests that are reserved in the store and not yet used, by key; all of window `#current`. */
-  readonly #counted = new Map<string, number>();
+  /** What each caller has left of window `#current`. */
+  #shares = new LruMap<Share>(maxCallers);
   #current = -1;
 
   constructor(options: ClusterRateOptions) {
@@ -334,30 +349,46 @@ export class ClusterRate implements RateLimiter {
   }
 
   async take(key: string): Promise<void> {
-    const { records, limit, name = 'requests' } = this.#options;
-    const now = this.#clock.now();
-    const index = Math.floor(now / this.#window);
-    if (index !== this.#current) {
-      this.#counted.clear();
-      this.#current = index;
+    for (;;) {
+      const now = this.#clock.now();
+      const index = Math.floor(now / this.#window);
+      if (index !== this.#current) {
+        this.#shares = new LruMap(maxCallers);
+        this.#current = index;
+      }
+      const share = this.#shares.getOrMake(key, () => ({ left: 0, isLast: false, waiting: 0 }));
+      if (share.left >= 1) {
+        share.left -= 1;
+        return;
+      }
+      if (share.isLast) throw limited(((index + 1) * this.#window - now) / 1_000);
+      share.waiting += 1;
+      share.reserving ??= this.#reserve(key, share, index, now).finally(() => {
+        delete share.reserving;
+      });
+      try {
+        await share.reserving;
+      } finally {
+        share.waiting -= 1;
+      }
     }
-    const counted = this.#counted.get(key) ?? 0;
-    if (counted > 0) return void this.#counted.set(key, counted - 1);
-    const endsAt = (index + 1) * this.#window;
+  }
+
+  /** Reserves a batch in the store, or as much as the waiting requests need. */
+  async #reserve(key: string, share: Share, index: number, now: number): Promise<void> {
+    const { records, limit, name = 'requests' } = this.#options;
+    const by = Math.max(this.#batch, share.waiting);
     const total = await records.increment({
       space: `rate:${name}`,
       key: `${index}:${key}`,
-      by: this.#batch,
+      by,
       // Replicas' estimates of the store's clock differ by at most a round trip. The counter must outlive
       // the window on the slowest of them.
-      expiresAt: endsAt + this.#window,
+      expiresAt: (index + 2) * this.#window,
       now,
     });
-    const granted = Math.min(this.#batch, limit - (total - this.#batch));
-    if (granted < 1) throw limited((endsAt - now) / 1_000);
-    if (granted > 1 && this.#current === index) {
-      this.#counted.set(key, (this.#counted.get(key) ?? 0) + granted - 1);
-    }
+    share.left = Math.min(by, limit - (total - by));
+    share.isLast = total >= limit;
   }
 }
 

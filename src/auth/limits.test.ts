@@ -105,6 +105,52 @@ test('with a batch a replica asks the store less often, and the limit holds', as
   await rate.take('a');
 });
 
+test('parallel requests share one reservation', async () => {
+  const { records } = openMemory();
+  const increment = vi.spyOn(records, 'increment');
+  const { clock } = fakeClock();
+  const options = { records, limit: 600, batch: 30, clock };
+  const [one, two] = [new ClusterRate(options), new ClusterRate(options)];
+  await Promise.all(Array.from({ length: 20 }, () => one.take('a')));
+  expect(increment).toHaveBeenCalledTimes(1);
+  for (let count = 0; count < 570; count += 1) await two.take('a');
+  await expect(two.take('a')).rejects.toEqual(limited(60));
+});
+
+test('without a batch, parallel requests that wait for a reservation share the next one', async () => {
+  const { records } = openMemory();
+  const increment = vi.spyOn(records, 'increment');
+  const { clock } = fakeClock();
+  const rate = new ClusterRate({ records, limit: 30, clock });
+  const results = await Promise.allSettled(Array.from({ length: 40 }, () => rate.take('a')));
+  expect(results.filter(({ status }) => status === 'fulfilled')).toHaveLength(30);
+  expect(increment).toHaveBeenCalledTimes(2);
+});
+
+test('rejected requests do not write to the store until the window ends', async () => {
+  const { records } = openMemory();
+  const increment = vi.spyOn(records, 'increment');
+  const { time, clock } = fakeClock();
+  const rate = new ClusterRate({ records, limit: 1, clock });
+  await rate.take('a');
+  for (let count = 0; count < 10; count += 1) {
+    await expect(rate.take('a')).rejects.toEqual(limited(60));
+  }
+  expect(increment).toHaveBeenCalledTimes(1);
+  await rate.take('b');
+  time.now = 60_000;
+  await rate.take('a');
+});
+
+test('a failed reservation is not remembered', async () => {
+  const { records } = openMemory();
+  vi.spyOn(records, 'increment').mockRejectedValueOnce(new Error('the store is away'));
+  const { clock } = fakeClock();
+  const rate = new ClusterRate({ records, limit: 2, clock });
+  await expect(Promise.all([rate.take('a'), rate.take('a')])).rejects.toThrow('away');
+  await rate.take('a');
+});
+
 test.each([
   [10, undefined, { limit: 10, window: 1_000, batch: 1 }],
   [1_000, undefined, { limit: 1_000, window: 1_000, batch: 50 }],
