@@ -155,9 +155,6 @@ class FailureLimit {
 /** Callers whose rates are in memory (LRU). */
 const maxCallers = 100_000;
 
-/** Counters kept for callers without open permits: most of them call again at once. */
-const maxIdle = 1_000;
-
 /** Limits the permits that each caller holds at one time, in this process. */
 export class ConcurrencyLimit {
   readonly #limit: number;
@@ -189,14 +186,11 @@ export class ConcurrencyLimit {
       [Symbol.dispose]: () => {
         if (!isOpen) return;
         isOpen = false;
-        this.#counts.set(key, (this.#counts.get(key) ?? 1) - 1);
-        if (this.#counts.size > maxIdle) this.#forgetIdle();
+        const left = (this.#counts.get(key) ?? 1) - 1;
+        if (left === 0) this.#counts.delete(key);
+        else this.#counts.set(key, left);
       },
     };
-  }
-
-  #forgetIdle(): void {
-    for (const [key, count] of this.#counts) if (count === 0) this.#counts.delete(key);
   }
 }
 
