@@ -398,7 +398,7 @@ export function overReplicas(
   const seconds = Math.max(1, Math.max(1, burst) / requestsPerSecond);
   const limit = Math.max(1, Math.floor(requestsPerSecond * seconds));
   const batch = Math.max(1, Math.floor(limit / 20));
-  return { limit, window: Math.ceil(seconds * 1_000), batch };
+  return { limit, window: Math.ceil((limit / requestsPerSecond) * 1_000), batch };
 }
 
 function limited(seconds: number): LegateError {

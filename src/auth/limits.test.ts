@@ -157,6 +157,8 @@ test.each([
   [10, 50, { limit: 50, window: 5_000, batch: 2 }],
   [0.1, 4, { limit: 4, window: 40_000, batch: 1 }],
   [0.5, undefined, { limit: 1, window: 2_000, batch: 1 }],
+  [1.9, undefined, { limit: 1, window: 527, batch: 1 }],
+  [2.5, 4, { limit: 4, window: 1_600, batch: 1 }],
 ])('%d requests a second and a burst of %s over replicas', (rate, burst, expected) => {
   expect(overReplicas(rate, burst)).toEqual(expected);
 });
