@@ -214,7 +214,7 @@ test('what a condition names is known', () => {
   });
 });
 
-test('context values are rendered into the condition before it is read', () => {
+test('context values are part of names', () => {
   const condition = compileCondition('slots.{{context.collect}} is not null');
   expect(condition.references).toMatchObject({ slots: [], context: ['collect'] });
   const slots = { amount: 5, name: null };
@@ -238,9 +238,58 @@ test('what was rendered is not rendered again', () => {
   expect(nested.evaluate({ slots: {}, context: { text: '{{ 1 + 1 }}' } })).toBe(true);
 });
 
-test('a rendered text that is not a condition is a TextError', () => {
-  const condition = compileCondition('slots.x = {{context.x}}');
-  expect(() => condition.evaluate({ slots: {}, context: { x: '"' } })).toThrow(TextError);
+test.each(['x" or true or "', "x' or true or '", '"', '\\', '/ or true', 'x # "', '1234" or "'])(
+  'the value %j cannot change the condition that contains it',
+  (code) => {
+    for (const quote of ['"', "'"]) {
+      const text = `${quote}{{slots.code}}${quote}`;
+      const slots = { code };
+      expect(compileCondition(`${text} = "1234"`).evaluate({ slots })).toBe(false);
+      expect(compileCondition(`${text} = slots.code`).evaluate({ slots })).toBe(true);
+    }
+    const slots = { code, x: null };
+    for (const text of [
+      '{{slots.code}} = 1234',
+      'slots.{{slots.code}}',
+      '"a" matches /^{{slots.code}}$/',
+    ])
+      expect(compileCondition(text).evaluate({ slots })).toBe(false);
+  },
+);
+
+test.each([
+  ['{{context.count}} > 3', true],
+  ['{{ context.count + 1 }} = 6', true],
+  ['{{context.flag}}', false],
+  ['{{context.none}} is null', true],
+  ['{{context.missing}} is undefined', true],
+  ['{{context.tags}} contains "a"', true],
+  ['{{context.name}} = "pin"', true],
+  ['"{{- context.name, context.count -}}" contains "pin"', true],
+  // A value never names a slot.
+  ['{{context.name}} = 1', false],
+  ['slots.{{context.name}} = 1', true],
+  ['slots.{{context.half}}{{context.other}} = 1', true],
+  ['"{{context.half}}-{{context.other}}" = "p-in"', true],
+  ['"pins" matches /^{{context.name}}S$/i', true],
+  ['"ann" matches /^{{context.open}}/', false],
+])('%s is %s', (condition, expected) => {
+  const context = {
+    count: 5,
+    flag: false,
+    none: null,
+    tags: ['a'],
+    name: 'pin',
+    half: 'p',
+    other: 'in',
+    open: '(',
+  };
+  expect(compileCondition(condition).evaluate({ slots: { pin: 1 }, context })).toBe(expected);
+});
+
+test('an expression that fails is a TextError', () => {
+  const condition = compileCondition('slots.x = {{ context.x.strftime("%Y") }}');
+  expect(() => condition.evaluate({ slots: {}, context: { x: 'never' } })).toThrow(TextError);
 });
 
 test('comparing what has no order is false and is reported', () => {

@@ -2,7 +2,7 @@ import { TextError } from '../../config/index.ts';
 import { type JsonObject, type JsonValue, LruMap } from '../../protocol/index.ts';
 import { PatternError } from '../../regex/index.ts';
 import type { Domain } from '../model.ts';
-import { compileTemplate, type Template } from '../templates/template.ts';
+import { compileTemplate, evaluateExpression, type Template } from '../templates/template.ts';
 import {
   contains,
   isEqual,
@@ -31,10 +31,7 @@ export interface Condition {
    * If there is one, the whole condition is false, because neither it nor its negation can be evaluated.
    */
   readonly unsupported: readonly UnsupportedPattern[];
-  /**
-   * @throws {TextError} only for a condition with `{{...}}`, if rendering fails or the rendered text is
-   * not a condition.
-   */
+  /** @throws {TextError} only for a condition with `{{...}}`, if an expression in it fails. */
   evaluate(scope: ConditionScope): boolean;
 }
 
@@ -61,7 +58,8 @@ const conditions = new LruMap<Condition>(2_000);
 
 /**
  * Parses a condition such as `slots.amount > 100 and not slots.confirmed`; parsed conditions are cached.
- * `{{context.x}}` in it is rendered at each evaluation.
+ * `{{context.x}}` in it is evaluated each time: alone as a value, in a text as part of the text, and in a
+ * name or pattern as part of that. Whatever the value, it changes nothing else in the condition.
  * @example compileCondition('slots.age >= 18').evaluate({ slots: { age: 20 } }) // true
  * @throws {TextError} with the position of the error.
  */
@@ -80,16 +78,26 @@ function plain(text: string): Condition {
   };
 }
 
-/** Replaces each character of `{{...}}` while a condition with templates is checked. */
-const placeholder = '\uA723';
+/**
+ * Stands for `{{...}}` in the parsed condition: a mark of two letters, padded to the length of the
+ * expression, so that positions in the condition stay valid.
+ */
+const placeholder = /(\uA723.)\uA725*/g;
+const onlyPlaceholder = /^(\uA723.)\uA725*$/;
+const placeholderStart = '\uA723';
 
 function templated(text: string): Condition {
   const template = compileTemplate(text);
-  // The replacement has the same length, so that positions in the condition stay valid.
-  const checked = text.replace(/\{\{.*?\}\}/gs, ({ length }) => placeholder.repeat(length));
+  const expressions = new Map<string, string>();
+  const checked = text.replace(/\{\{-?(.*?)[-+]?\}\}/gs, ({ length }, expression: string) => {
+    const mark = placeholderStart + String.fromCharCode(0x4e_00 + expressions.size);
+    // In parentheses, like in a template, it can be a tuple.
+    expressions.set(mark, `(${expression})`);
+    return mark.padEnd(length, '\uA725');
+  });
   const { predicate, warnings, unsupported } = parseCondition(checked);
   const found = referencesOf(predicate);
-  const isStatic = (name: string) => !name.includes(placeholder);
+  const isStatic = (name: string) => !name.includes(placeholderStart);
   return {
     text,
     references: {
@@ -104,14 +112,21 @@ function templated(text: string): Condition {
     unsupported,
     evaluate: (scope) => {
       const { slots, context = {} } = scope;
-      return plainCondition(template.render({ slots, context })).evaluate(scope);
+      const rendered = new Map<string, Value>();
+      for (const [mark, expression] of expressions) {
+        rendered.set(mark, evaluateExpression(expression, { slots, context }));
+      }
+      return unsupported.length === 0 && evaluate(predicate, { ...scope, rendered });
     },
   };
 }
 
-/** Rendered text is not rendered again: values must not become templates. */
-function plainCondition(text: string): Condition {
-  return conditions.getOrMake(`\0${text}`, () => plain(text));
+/** Replaces placeholders in a text, name or pattern of the condition by their values. */
+function filled(text: string, { rendered }: EvaluationScope): string {
+  if (rendered === undefined) return text;
+  return text.replace(placeholder, (written, mark: string) =>
+    rendered.has(mark) ? toText(rendered.get(mark)) : written,
+  );
 }
 
 function contextNames(template: Template): readonly string[] {
@@ -215,11 +230,16 @@ export interface ConditionScope {
   readonly trouble?: (reason: string) => void;
 }
 
+interface EvaluationScope extends ConditionScope {
+  /** The values of `{{...}}`, by the marks of their placeholders. */
+  readonly rendered?: ReadonlyMap<string, Value>;
+}
+
 /** Equals every empty value. It is not a JSON value, hence a symbol. */
 const empty = Symbol('empty');
 type Operand = Value | typeof empty;
 
-export function evaluate(predicate: Predicate, scope: ConditionScope): boolean {
+function evaluate(predicate: Predicate, scope: EvaluationScope): boolean {
   switch (predicate.kind) {
     case 'logic': {
       // Right-folded chains are evaluated in a loop, so that their length costs no stack.
@@ -246,7 +266,7 @@ export function evaluate(predicate: Predicate, scope: ConditionScope): boolean {
 
 type ComparisonPredicate = Extract<Predicate, { kind: 'comparison' }>;
 
-function compare(predicate: ComparisonPredicate, scope: ConditionScope): boolean {
+function compare(predicate: ComparisonPredicate, scope: EvaluationScope): boolean {
   const { operator } = predicate;
   if (operator === 'matches') return matches(predicate, scope);
   let left = comparedWith(predicate.right, operand(predicate.left, scope));
@@ -281,7 +301,7 @@ function ordered(
   operator: '<' | '<=' | '>' | '>=',
   left: Operand,
   right: Operand,
-  scope: ConditionScope,
+  scope: EvaluationScope,
 ): boolean {
   const sign = left === empty || right === empty ? undefined : order(left, right);
   if (sign === undefined) {
@@ -293,16 +313,14 @@ function ordered(
   return operator === '>' ? sign > 0 : sign >= 0;
 }
 
-function matches({ left, right }: ComparisonPredicate, scope: ConditionScope): boolean {
+function matches({ left, right }: ComparisonPredicate, scope: EvaluationScope): boolean {
   const text = operand(left, scope);
   if (typeof text !== 'string') return false;
-  if (right.kind === 'pattern') {
-    return patternOf(right.source, right.flags).search(text, scope.trouble);
-  }
-  const source = operand(right, scope);
+  const isPattern = right.kind === 'pattern';
+  const source = isPattern ? filled(right.source, scope) : operand(right, scope);
   if (typeof source !== 'string') return false;
   try {
-    return patternOf(source).search(text, scope.trouble);
+    return patternOf(source, isPattern ? right.flags : '').search(text, scope.trouble);
   } catch (error) {
     if (!(error instanceof PatternError)) throw error;
     scope.trouble?.(error.reason);
@@ -310,10 +328,10 @@ function matches({ left, right }: ComparisonPredicate, scope: ConditionScope): b
   }
 }
 
-function operand(predicate: Predicate, scope: ConditionScope): Operand {
+function operand(predicate: Predicate, scope: EvaluationScope): Operand {
   switch (predicate.kind) {
     case 'literal':
-      return predicate.value;
+      return typeof predicate.value === 'string' ? filled(predicate.value, scope) : predicate.value;
     case 'identifier':
       return resolve(predicate.name, scope);
     case 'constant':
@@ -333,9 +351,12 @@ function operand(predicate: Predicate, scope: ConditionScope): Operand {
 
 /**
  * Resolves `slots.a.b` and `context.a.b`. A name without a prefix is a slot, like before Rasa 3.8, or
- * undefined.
+ * undefined. `{{...}}` alone is its value, never the name of a slot.
  */
-function resolve(name: string, scope: ConditionScope): Value {
+function resolve(written: string, scope: EvaluationScope): Value {
+  const [, mark = ''] = onlyPlaceholder.exec(written) ?? [];
+  if (scope.rendered?.has(mark) === true) return scope.rendered.get(mark);
+  const name = filled(written, scope);
   const isContext = name.startsWith('context.');
   const [first = '', ...rest] = name.replace(/^(?:slots|context)\./, '').split('.');
   let value: Value = member(isContext ? scope.context : scope.slots, first);
@@ -355,9 +376,10 @@ function isEmpty(value: Operand): boolean {
   );
 }
 
-function isCategorical(predicate: Predicate, scope: ConditionScope): boolean {
+function isCategorical(predicate: Predicate, scope: EvaluationScope): boolean {
   if (predicate.kind !== 'identifier') return false;
-  return scope.domain?.slots.get(predicate.name.replace(/^slots\./, ''))?.type === 'categorical';
+  const name = filled(predicate.name, scope).replace(/^slots\./, '');
+  return scope.domain?.slots.get(name)?.type === 'categorical';
 }
 
 function folded(value: Operand): Operand {
