@@ -130,13 +130,13 @@ export function keySetLookups(set: PublicKeySet | JSONWebKeySet): readonly CardK
   const keys: JSONWebKeySet['keys'] = JSON.parse(JSON.stringify(set.keys));
   const [named, unnamed] = [keys.filter(({ kid }) => kid), keys.filter(({ kid }) => !kid)];
   const byName = localKeySet({ keys: named });
-  return [
-    (header, signature) => byName(header, signature),
-    ...unnamed.map((key): CardKeys => {
-      const only = localKeySet({ keys: [key] });
-      return ({ kid: _name, ...header }, signature) => only(header, signature);
-    }),
-  ];
+  return [(header, signature) => byName(header, signature), ...unnamed.map(unnamedKeyLookup)];
+}
+
+/** Finds the key for every signature, whatever key the signature names. */
+export function unnamedKeyLookup(key: JSONWebKeySet['keys'][number]): CardKeys {
+  const only = localKeySet({ keys: [key] });
+  return ({ kid: _name, ...header }, signature) => only(header, signature);
 }
 
 /** Like `verifyCard`, with keys of any source. */

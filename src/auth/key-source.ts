@@ -1,5 +1,4 @@
 import { resolve } from 'node:path';
-import type { JSONWebKeySet } from 'jose';
 import type { KeyAccess } from '../config/index.ts';
 import { FileSource, readConfiguredFile } from '../net/index.ts';
 import {
@@ -10,8 +9,8 @@ import {
 } from '../protocol/index.ts';
 import { checkUrl, clientTls, type UrlPolicy, UrlRefused } from '../push/index.ts';
 import type { Logger } from '../telemetry/index.ts';
-import { type CardKeys, keySetLookups } from './card-signature.ts';
-import { keysIn } from './public-keys.ts';
+import { type CardKeys, keySetLookups, unnamedKeyLookup } from './card-signature.ts';
+import { allExpired, isExpired, keysIn } from './public-keys.ts';
 import { discoverKeys, keyFetching, keyPolicyFor, remoteKeys } from './remote-keys.ts';
 
 /** The sources of public keys; keys of all of them are accepted. */
@@ -41,6 +40,15 @@ interface SourceOptions {
   /** Relative paths start here. */
   readonly directory: string;
   readonly logger: Logger;
+  /** The clock for certificates that expire. @default the system's clock */
+  readonly clock?: { now(): number };
+}
+
+/** The lookup of one key, until its certificate expires. */
+interface FileKey {
+  readonly lookup: CardKeys;
+  /** Milliseconds since 1970. */
+  readonly notAfter?: number;
 }
 
 /**
@@ -52,7 +60,7 @@ interface SourceOptions {
  */
 export function publicKeySource(
   { keys = [], jwksUrl, openIdIssuer, tls, ...access }: PublicKeyPlaces,
-  { what, settings, directory, logger }: SourceOptions,
+  { what, settings, directory, logger, clock = { now: Date.now } }: SourceOptions,
 ): PublicKeySource {
   const policy = keyPolicyFor(access);
   const fetching = keyFetching({
@@ -73,13 +81,23 @@ export function publicKeySource(
   // Without files there is nothing to reload.
   if (keys.length === 0) return { lookups: async () => remote };
   const paths = keys.map((path) => resolve(directory, path));
-  const files = new FileSource<readonly CardKeys[]>({
+  const isCurrent = (key: FileKey): boolean => !isExpired(key, clock);
+  const files = new FileSource<readonly FileKey[]>({
     what,
     paths,
-    load: () => paths.flatMap((path) => keySetLookups(readKeys(path, settings.keys))),
+    load: () => {
+      const found = paths.flatMap((path) => readKeys(path, settings.keys));
+      if (!found.some(isCurrent)) throw invalidConfiguration(`${settings.keys}: ${allExpired}`);
+      return found;
+    },
     logger,
   });
-  return { lookups: async () => [...(await files.current()), ...remote] };
+  return {
+    lookups: async () => {
+      const current = (await files.current()).filter(isCurrent);
+      return [...current.map(({ lookup }) => lookup), ...remote];
+    },
+  };
 }
 
 /** Throws `CONFIGURATION_INVALID` for a URL that the policy rejects. */
@@ -96,18 +114,17 @@ function checkKeyUrl(url: string, policy: UrlPolicy, field: string): void {
   }
 }
 
-function readKeys(path: string, setting: string): JSONWebKeySet {
+function readKeys(path: string, setting: string): readonly FileKey[] {
   const where = `${setting}: the file`;
   const refuse = (words: string): LegateError => invalidConfiguration(`${where} ${path} ${words}`);
   const text = readConfiguredFile(path, where);
   if (!text.trimStart().startsWith('{')) {
     const keys = keysIn(text, `${where} ${path}`, (words) => invalidConfiguration(words));
-    return {
-      keys: keys.map(({ key }) => {
-        const { kty = '', ...members } = key.export({ format: 'jwk' });
-        return { ...members, kty };
-      }),
-    };
+    return keys.map(({ key, notAfter }) => {
+      const { kty = '', ...members } = key.export({ format: 'jwk' });
+      const lookup = unnamedKeyLookup({ ...members, kty });
+      return { lookup, ...(notAfter !== undefined && { notAfter }) };
+    });
   }
   let value: unknown;
   try {
@@ -123,5 +140,5 @@ function readKeys(path: string, setting: string): JSONWebKeySet {
   if (keys.some((key) => 'd' in key || 'k' in key)) {
     throw refuse('contains a private key; give the public ones only');
   }
-  return { keys };
+  return keySetLookups({ keys }).map((lookup) => ({ lookup }));
 }

@@ -63,11 +63,12 @@ export function publicKeys(
   }
   if (keys.length > maxKeys)
     throw invalid(`there are ${keys.length} keys; at most ${maxKeys} are tried`);
-  if (keys.every((key) => isExpired(key, clock))) {
-    throw invalid('the certificate of every public key has expired; replace it with a new one');
-  }
+  if (keys.every((key) => isExpired(key, clock))) throw invalid(allExpired);
   return keys;
 }
+
+export const allExpired =
+  'the certificate of every public key has expired; replace it with a new one';
 
 export function keysIn(
   pem: string,
@@ -96,7 +97,10 @@ export function keysIn(
   }
 }
 
-function isExpired({ notAfter }: PublicKey, clock: { now(): number }): boolean {
+export function isExpired(
+  { notAfter }: Pick<PublicKey, 'notAfter'>,
+  clock: { now(): number },
+): boolean {
   return notAfter !== undefined && notAfter <= clock.now();
 }
 
