@@ -53,6 +53,30 @@ test('a revoked key stops at once here, and elsewhere when the cache time is ove
   expect(await keys.revoke('')).toBe(false);
 });
 
+test('a lookup that is in flight during a change of its key is not cached', async () => {
+  const { records } = setting();
+  const get = records.get.bind(records);
+  const read = Promise.withResolvers<void>();
+  const slow = async (...query: Parameters<typeof get>) => {
+    const found = await get(...query);
+    await read.promise;
+    return found;
+  };
+  const keys = new ApiKeys({ records });
+  const { key, record } = await keys.create({ subject: 'bob' });
+  const other = 'k'.repeat(20);
+  const spy = vi.spyOn(records, 'get').mockImplementation(slow);
+  const inFlight = [keys.find(key), keys.find(other)];
+  await expect.poll(() => spy.mock.calls.length).toBe(2);
+  spy.mockRestore();
+  await keys.revoke(record.id);
+  await keys.add(other, { subject: 'ada' });
+  read.resolve();
+  await Promise.all(inFlight);
+  expect(await keys.find(key)).toBeUndefined();
+  expect(await keys.find(other)).toMatchObject({ subject: 'ada' });
+});
+
 test('an expired key is unknown, also while it is cached', async () => {
   const { keys, time } = setting({ cacheTime: 1_000_000 });
   const { key } = await keys.create({ subject: 'bob' }, { expiresAt: 2_000 });

@@ -230,6 +230,8 @@ export class ApiKeys {
   readonly #cache = new LruMap<{ readonly until: number; readonly found?: ApiKeyRecord }>(
     maxCached,
   );
+  /** Counts the keys that were created and revoked here. A lookup that started before is not cached. */
+  #changes = 0;
 
   constructor(options: ApiKeysOptions) {
     checkOptions('ApiKeys', options, keysNames, ['records']);
@@ -275,7 +277,7 @@ export class ApiKeys {
       this.#keys.toWrite(digest, value, { ifVersion: 0, ...options }),
     );
     if (!isNew) throw new LegateError('INVALID_PARAMS', 'this API key exists already');
-    this.#cache.delete(digest);
+    this.#forget([digest]);
     const record = toRecord({ key: digest, value, ...options });
     this.#logger.info({ audit: 'action', id: record.id, tenant, subject }, 'audit.api_key.created');
     return { key, record };
@@ -287,13 +289,21 @@ export class ApiKeys {
     const now = this.#clock.now();
     const cached = this.#cache.get(digest);
     if (cached !== undefined && cached.until > now) return unexpired(cached.found, now);
+    const changes = this.#changes;
     const stored = await this.#keys.get(digest);
     const found = stored && toRecord(stored);
-    this.#cache.set(digest, {
-      until: now + this.#cacheTime,
-      ...(found !== undefined && { found }),
-    });
+    if (changes === this.#changes) {
+      this.#cache.set(digest, {
+        until: now + this.#cacheTime,
+        ...(found !== undefined && { found }),
+      });
+    }
     return unexpired(found, now);
+  }
+
+  #forget(digests: readonly string[]): void {
+    this.#changes += 1;
+    for (const digest of digests) this.#cache.delete(digest);
   }
 
   /**
@@ -305,7 +315,7 @@ export class ApiKeys {
     const matches = await Array.fromAsync(this.#keys.keys(id));
     if (matches.length === 0) return false;
     await this.#keys.write(...matches.map((key) => this.#keys.toWrite(key)));
-    for (const key of matches) this.#cache.delete(key);
+    this.#forget(matches);
     this.#logger.info({ audit: 'action', id }, 'audit.api_key.revoked');
     return true;
   }
