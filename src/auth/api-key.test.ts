@@ -161,7 +161,11 @@ test.each([
   ['empty', '[]', 'is not a list of keys; write ['],
   ['without a key', JSON.stringify([bob, { subject: 'eve' }]), 'is not a list of keys, see 1.key;'],
   ['with a key that has spaces', JSON.stringify([{ ...bob, key: 'a b' }]), 'see 0.key;'],
-  ['with a key of two callers', JSON.stringify([bob, { ...bob, subject: 'eve' }]), 'see 1;'],
+  [
+    'with a key of two callers',
+    JSON.stringify([bob, { ...bob, subject: 'eve' }]),
+    'lists the same key twice (entry 1); remove one',
+  ],
 ])('a file that is %s is refused by its path, without its content', async (_, content, reason) => {
   await using folder = await temporaryDirectory();
   const file = join(folder.path, 'keys.json');
@@ -170,6 +174,17 @@ test.each([
   expect(opening).toThrow(`the API key file ${file} `);
   expect(opening).toThrow(reason);
   expect(opening).not.toThrow(bob.key);
+});
+
+test('two entries of keys with one key are refused', () => {
+  const keys = [bob, { subject: 'ada', key: 'other' }, { ...bob, subject: 'eve' }];
+  const opening = () => apiKeyVerifier({ keys });
+  expect(opening).toThrow(
+    expect.objectContaining({
+      code: 'CONFIGURATION_INVALID',
+      message: 'keys[0] and keys[2] have the same API key; remove one',
+    }),
+  );
 });
 
 test('a request without a key is not for this verifier', async () => {

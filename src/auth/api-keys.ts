@@ -116,13 +116,31 @@ export function apiKeyVerifier(options: ApiKeyVerifierOptions): Verifier {
 type KeyOfIdentity = Identity & { readonly key: string };
 
 function callersByDigest(keys: readonly KeyOfIdentity[]): ReadonlyMap<string, Caller> {
-  return new Map(
-    keys.map(({ key, ...identity }) => {
-      if (key === '') throw invalidConfiguration('an API key is empty');
-      checkIdentity(identity, 'API key');
-      return [secretDigest(key), toCaller('api-key', identity)];
-    }),
-  );
+  const entries = keys.map(({ key, ...identity }) => {
+    if (key === '') throw invalidConfiguration('an API key is empty');
+    checkIdentity(identity, 'API key');
+    return [secretDigest(key), toCaller('api-key', identity)] as const;
+  });
+  const twice = duplicate(keys.map(({ key }) => key));
+  if (twice !== undefined) {
+    throw invalidConfiguration(
+      `keys[${twice.first}] and keys[${twice.second}] have the same API key; remove one`,
+    );
+  }
+  return new Map(entries);
+}
+
+/** The positions of the first secret that occurs again. It would identify two callers. */
+function duplicate(
+  secrets: readonly string[],
+): { readonly first: number; readonly second: number } | undefined {
+  const seen = new Map<string, number>();
+  for (const [second, secret] of secrets.entries()) {
+    const first = seen.get(secret);
+    if (first !== undefined) return { first, second };
+    seen.set(secret, second);
+  }
+  return undefined;
 }
 
 const keyFile = z
@@ -152,10 +170,9 @@ function readKeyFile(path: string): readonly KeyOfIdentity[] {
   }
   const parsed = keyFile.safeParse(value);
   if (parsed.success) {
-    const seen = new Set<string>();
-    const twice = parsed.data.findIndex(({ key }) => seen.size === seen.add(key).size);
-    if (twice < 0) return parsed.data;
-    throw invalid(`has a key twice, see ${twice}; which caller would it stand for?`);
+    const twice = duplicate(parsed.data.map(({ key }) => key));
+    if (twice === undefined) return parsed.data;
+    throw invalid(`lists the same key twice (entry ${twice.second}); remove one`);
   }
   const { path: place = [] } = parsed.error.issues[0] ?? {};
   const where = place.length === 0 ? '' : `, see ${place.join('.')}`;
@@ -379,6 +396,12 @@ export function bearerTokenVerifier(options: BearerTokenOptions): Verifier {
     checkIdentity(identity, 'bearer token');
     return [secretDigest(token), toCaller('bearer-token', identity)] as const;
   });
+  const twice = duplicate(options.tokens.map(({ token }) => token));
+  if (twice !== undefined) {
+    throw invalidConfiguration(
+      `tokens[${twice.first}] and tokens[${twice.second}] have the same bearer token; remove one`,
+    );
+  }
   const known = new Map(entries);
   return {
     method: 'bearer-token',

@@ -47,3 +47,16 @@ test.each([
     expect.objectContaining({ code: 'CONFIGURATION_INVALID' }),
   );
 });
+
+test('two entries of tokens with one token are refused', () => {
+  const tokens = ['hunter2', 'hunter3', 'hunter3'].map((token, index) => ({
+    token,
+    subject: `caller ${index}`,
+  }));
+  expect(() => bearerTokenVerifier({ tokens })).toThrow(
+    expect.objectContaining({
+      code: 'CONFIGURATION_INVALID',
+      message: 'tokens[1] and tokens[2] have the same bearer token; remove one',
+    }),
+  );
+});
