@@ -75,6 +75,14 @@ const someOf = (options: Value, holds: (option: string) => boolean): boolean =>
 /** Capitalizes each letter that follows a non-letter. */
 const title: Operation = (value) => toText(value).replace(/\p{L}+/gu, (word) => capitalize(word));
 
+/** Zeros go between the sign and the digits. */
+const zfill: Operation = (value, call) => {
+  const text = toText(value);
+  const sign = /^[-+]/.exec(text)?.[0] ?? '';
+  const zeros = '0'.repeat(pad(text, call, 'right').length - text.length);
+  return sign + zeros + text.slice(sign.length);
+};
+
 /** Python's methods of texts, dates, mappings and lists. */
 export const methods: Readonly<Record<string, Operation>> = {
   capitalize: (value) => capitalize(toText(value)),
@@ -146,5 +154,5 @@ export const methods: Readonly<Record<string, Operation>> = {
   /** A method of dates; Monday is 0. */
   weekday: (value) => (dayOf(dateOf(toText(value), 'weekday')).getUTCDay() + 6) % 7,
   values: (value) => (isJsonObject(value) ? Object.values(value) : []),
-  zfill: (value, call) => pad(value, call, 'right', '0'),
+  zfill,
 };

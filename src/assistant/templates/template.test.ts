@@ -334,3 +334,14 @@ test.each([
   ]);
   expect(compileTemplate(template).render({ slots })).toBe(expected);
 });
+
+test.each([
+  ["{{ '5'.zfill(4) }}", '0005'],
+  ["{{ '-5'.zfill(4) }}", '-005'],
+  ["{{ '+5'.zfill(4) }}", '+005'],
+  ["{{ '0-5'.zfill(5) }}", '000-5'],
+  ["{{ '-12345'.zfill(4) }}", '-12345'],
+  ["{{ ''.zfill(2) }}", '00'],
+])('zfill puts zeros after the sign: %s', (text, expected) => {
+  expect(compileTemplate(text).render({})).toBe(expected);
+});
