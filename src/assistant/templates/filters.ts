@@ -362,30 +362,44 @@ const unicode = (character: string): string =>
 function tojson(value: Value, call: Call): string {
   const indent = Math.min(8, Math.max(0, toNumber(argument(call, 0, 'indent'), 0)));
   const isSorted = isTruthy(call.named.get('sort_keys') ?? true);
-  const text = write(value ?? null, indent, isSorted, '\n');
+  const parts: string[] = [];
+  write(value ?? null, '\n', { indent, isSorted, parts, spend: call.spend });
+  const text = parts.join('');
   if (!isTruthy(call.named.get('ensure_ascii') ?? true)) return text;
   return text.replace(/[<>&'\u007f-\uffff]/g, unicode);
 }
 
+interface JsonOutput {
+  readonly indent: number;
+  readonly isSorted: boolean;
+  readonly parts: string[];
+  readonly spend: (amount: number) => void;
+}
+
 /** `line`: a line break and the indentation of the enclosing value. */
-function write(value: JsonValue, indent: number, isSorted: boolean, line: string): string {
-  if (typeof value !== 'object' || value === null) return JSON.stringify(value);
+function write(value: JsonValue, line: string, output: JsonOutput): void {
+  const { indent, isSorted, parts, spend } = output;
   const inner = line + ' '.repeat(indent);
-  const between = (items: readonly string[], open: string, close: string): string => {
-    if (items.length === 0 || indent === 0) return open + items.join(', ') + close;
-    return open + inner + items.join(`,${inner}`) + line + close;
+  const between = <T>(items: readonly T[], [open, close]: string, item: (one: T) => void): void => {
+    const isIndented = indent > 0 && items.length > 0;
+    // Charged before the text is created. Its other characters are charged as the size of the value.
+    if (isIndented) spend((items.length + 1) * inner.length);
+    parts.push(open ?? '');
+    for (const [at, one] of items.entries()) {
+      if (at > 0) parts.push(isIndented ? ',' : ', ');
+      if (isIndented) parts.push(inner);
+      item(one);
+    }
+    if (isIndented) parts.push(line);
+    parts.push(close ?? '');
   };
-  if (isJsonList(value)) {
-    return between(
-      value.map((item) => write(item, indent, isSorted, inner)),
-      '[',
-      ']',
-    );
-  }
-  if (!isJsonObject(value)) return 'null';
-  const keys = isSorted ? Object.keys(value).sort() : Object.keys(value);
-  const pairs = keys.map(
-    (key) => `${JSON.stringify(key)}: ${write(value[key] ?? null, indent, isSorted, inner)}`,
-  );
-  return between(pairs, '{', '}');
+  if (typeof value !== 'object' || value === null) parts.push(JSON.stringify(value));
+  else if (isJsonList(value)) between(value, '[]', (item) => write(item, inner, output));
+  else if (isJsonObject(value)) {
+    const keys = isSorted ? Object.keys(value).sort() : Object.keys(value);
+    between(keys, '{}', (key) => {
+      parts.push(JSON.stringify(key), ': ');
+      write(value[key] ?? null, inner, output);
+    });
+  } else parts.push('null');
 }

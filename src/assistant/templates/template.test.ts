@@ -194,6 +194,14 @@ test.each([
   expect(() => compileTemplate(text).render(values)).toThrow(reason);
 });
 
+test('the indentation of tojson is charged before the text is created', () => {
+  const nested = `{% set l = range(1000) | list %}${'{% set l = [l] %}'.repeat(300)}`;
+  expect(() => compileTemplate(`${nested}{{ l | tojson(indent=8) }}`).render({})).toThrow(
+    'does too much',
+  );
+  expect(compileTemplate(`${nested}{{ l | tojson }}`).render({})).toContain('[[0, 1, 2');
+});
+
 test('lists of the caller are not changed by append', () => {
   const list = ['a'];
   const template = compileTemplate('{% set _ = list.append("b") %}{{ list }} {{ _ }}');
