@@ -56,6 +56,19 @@ test.each([
   expect(dates(text)).toEqual(expected);
 });
 
+test.each([
+  ['12/05/85', '1985-05-12'],
+  ['1.1.26', '2026-01-01'],
+  ['15/11/26', '2026-11-15'],
+  ['16/11/26', '1926-11-16'],
+  // 2000 is a leap year, and 1900 is not.
+  ['29/02/00', '2000-02-29'],
+  ['16/11/2030', '2030-11-16'],
+])('a year of two digits is past if the date must be: %s', (text, expected) => {
+  const found = findDates(readMessage(text), { today, prefers: 'past' });
+  expect(found.map(({ value }) => value)).toEqual([expected]);
+});
+
 test('the order of day and month can be chosen', () => {
   const found = findDates(readMessage('03/04/2027'), { today, order: 'month-day' });
   expect(found[0]?.value).toBe('2027-03-04');

@@ -126,11 +126,19 @@ export function findDates(message: Message, options: DateOptions): Found<string>
   return found.toSorted((one, two) => one.start - two.start);
 }
 
-function numeric(groups: readonly string[], { order }: DateOptions): Day | undefined {
+/** A year of two digits is in this century, or in the last one if the date must be past. */
+function numeric(
+  groups: readonly string[],
+  { order, prefers, today }: DateOptions,
+): Day | undefined {
   const [one = '', two = '', year = ''] = groups;
   const isMonthFirst = Number(two) > 12 || (order === 'month-day' && Number(one) <= 12);
-  const full = year.length === 2 ? `20${year}` : year;
-  return isMonthFirst ? calendar(full, one, two) : calendar(full, two, one);
+  const dayIn = (full: string) =>
+    isMonthFirst ? calendar(full, one, two) : calendar(full, two, one);
+  if (year.length !== 2) return dayIn(year);
+  const day = dayIn(`20${year}`);
+  const isFuture = day !== undefined && isoDay(day) > isoDay(today);
+  return prefers === 'past' && isFuture ? dayIn(`19${year}`) : day;
 }
 
 /** "24/12": the next or the last occurrence of this day. */
