@@ -25,7 +25,11 @@ function guardedAgent({
       return sendJson(response, rawCard(url, more));
     }
     if (path === '/device') {
-      const device = { device_code: 'd-1', user_code: 'WDJB', verification_uri: `${url}/confirm` };
+      const device = {
+        device_code: 'device-code-1',
+        user_code: 'WDJB',
+        verification_uri: `${url}/confirm`,
+      };
       return sendJson(response, { ...device, interval: 0, expires_in: 60 });
     }
     if (path === '/token') {
@@ -68,7 +72,7 @@ test(
     using user = home();
     const answers: object[] = [
       { error: 'authorization_pending' },
-      { access_token: 'fresh-token', expires_in: 3600 },
+      { access_token: 'fresh-token', expires_in: 3600, refresh_token: 'again-please' },
     ];
     await using agent = await guardedAgent({
       flows: deviceFlows,
@@ -80,7 +84,15 @@ test(
     expect(code).toBe(0);
     expect(err).toContain(`open ${agent.url}/confirm and confirm the code WDJB`);
     expect(out).toContain(`Token: kept in ${user.tokens}`);
-    expect(agent.forms.map((form) => form.get('device_code'))).toEqual(['d-1', 'd-1']);
+    expect(agent.forms.map((form) => form.get('device_code'))).toEqual([
+      'device-code-1',
+      'device-code-1',
+    ]);
+    expect(err).toContain('"access_token":"[redacted]"');
+    expect(err).toContain('device_code=[redacted]');
+    for (const secret of ['fresh-token', 'again-please', 'device-code-1']) {
+      expect(err).not.toContain(secret);
+    }
     expect(statSync(user.tokens).mode & 0o777).toBe(0o600);
     const sent = await legate(['send', agent.url, '--debug', 'x'], user);
     expect(sent.code).toBe(0);
@@ -124,7 +136,9 @@ test('AUTH_007: an expired token is refreshed and stored', patient, async () => 
         : { access_token: 'stale-token', expires_in: 0, refresh_token: 'again-please' },
   });
   await legate(['auth', 'login', agent.url, '--client-id', 'me'], user);
-  expect((await legate(['send', agent.url, 'x'], user)).code).toBe(0);
+  const { code, err } = await legate(['send', agent.url, '--debug', 'x'], user);
+  expect(code).toBe(0);
+  for (const secret of ['fresh-token', 'again-please']) expect(err).not.toContain(secret);
   expect(agent.forms.at(-1)?.get('refresh_token')).toBe('again-please');
   const kept = JSON.parse(readFileSync(user.tokens, 'utf8')) as Record<string, object>;
   expect(kept[agent.url]).toMatchObject({

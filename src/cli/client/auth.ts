@@ -31,7 +31,7 @@ export async function login(
     using progress = new Progress('Waiting for the authorization server');
     const flow = await flowOf(card, options.flow, (url) => discover(url, session));
     const { token, subject } = await granted(session, flow, { ...options, clientId }, progress);
-    session.redactor.add(token.accessToken);
+    session.redactor.add(token.accessToken, token.refreshToken);
     const file = new TokenFile();
     file.set(origin, token);
     const until = token.expiresAt === undefined ? null : new Date(token.expiresAt).toISOString();

@@ -139,7 +139,7 @@ test(
   async () => {
     using user = home();
     await using agent = await provider();
-    const { running, page } = await startLogin(agent, user.env);
+    const { running, page } = await startLogin(agent, user.env, '--debug');
     const asked = new URL(page).searchParams;
     expect(Object.fromEntries(asked)).toMatchObject({
       response_type: 'code',
@@ -159,8 +159,15 @@ test(
     );
     const shown = await fetch(page);
     expect(await shown.text()).toContain('You are signed in');
-    const { code, out } = await running.ended;
+    const { code, out, err } = await running.ended;
     expect(code).toBe(0);
+    for (const field of ['code', 'code_verifier']) {
+      expect(err).toContain(`${field}=[redacted]`);
+      expect(err).not.toContain(agent.forms[0]?.get(field));
+    }
+    for (const field of ['access_token', 'id_token']) {
+      expect(err).toContain(`"${field}":"[redacted]"`);
+    }
     unused.destroy();
     expect(out).toContain('Subject: ada');
     expect(agent.forms[0]?.get('redirect_uri')).toBe(redirectUri);

@@ -88,7 +88,7 @@ export async function accessToken(origin: string, session: Session): Promise<str
     { fetch, tokenUrl, clientId, ...present({ clientSecret, authMethod }), signal },
     { grant_type: 'refresh_token', refresh_token: refreshToken },
   );
-  redactor.add(refreshed.accessToken);
+  redactor.add(refreshed.accessToken, refreshed.refreshToken);
   file.set(origin, { refreshToken, ...refreshed });
   return refreshed.accessToken;
 }

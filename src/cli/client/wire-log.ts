@@ -77,7 +77,7 @@ export class WireLog {
     const startedAt = performance.now();
     const elapsed = (): string => `${Math.round(performance.now() - startedAt)} ms`;
     const log = (mark: string, text: string): void =>
-      this.#log(`[${number}] ${mark} ${this.#redactor.clean(text).slice(0, maxLineLength)}`);
+      this.#log(`[${number}] ${mark} ${this.#redactor.wire(text).slice(0, maxLineLength)}`);
     const headers = (mark: string, all: Headers): void => {
       for (const [name, value] of all) log(mark, `${name}: ${this.#redactor.header(name, value)}`);
     };
