@@ -413,9 +413,11 @@ describe('A2ACLI_CONFIG, A2ACLI_DEFAULT', () => {
     patient,
     async () => {
       const file = join(folder, 'open.env');
-      writeFileSync(file, 'A2ACLI_BEARER=sesame-open\n', { mode: 0o644 });
-      const { err } = await legate(['card', server.url, '--config', file]);
-      expect(err).toContain(`chmod 600 ${file}`);
+      for (const setting of ['A2ACLI_BEARER=sesame-open', 'A2ACLI_SVC_PARAM=X-Api-Key:sesame']) {
+        writeFileSync(file, `${setting}\n`, { mode: 0o644 });
+        const { err } = await legate(['card', server.url, '--config', file]);
+        expect(err).toContain(`chmod 600 ${file}`);
+      }
     },
   );
 

@@ -125,8 +125,14 @@ function refuseForeignAgent(options: ClientCommandOptions, settings: Settings): 
   if (options.agentCard !== undefined) return;
   const agent = settings.get('agent-card');
   if (agent?.isFound !== true) return;
-  const given = { bearer: options.bearer, 'api-key': options.apiKey, cert: options.cert };
-  for (const name of ['bearer', 'api-key', 'cert'] as const) {
+  const given = {
+    bearer: options.bearer,
+    'api-key': options.apiKey,
+    cert: options.cert,
+    // Any service parameter may contain a credential.
+    'svc-param': options.svcParam,
+  };
+  for (const name of ['bearer', 'api-key', 'cert', 'svc-param'] as const) {
     const credential = settings.get(name);
     if (given[name] !== undefined || credential === undefined || credential.isFound) continue;
     throw usage(

@@ -196,15 +196,21 @@ test(
 );
 
 test(
-  'a folder that names an agent does not get the certificate of its visitor shown to it',
+  'a folder that names an agent gets neither the certificate nor the headers of its visitor',
   patient,
   async () => {
     const directory = mkdtempSync(pathOf('visited-'));
     writeFileSync(join(directory, '.env'), `A2ACLI_AGENT_CARD=${server.url}\n`, { mode: 0o600 });
-    const env = { A2ACLI_CERT: pathOf('both.pem'), A2ACLI_CA: pathOf('ca.pem') };
-    const { code, err } = await legate(['send', 'x'], { directory, env });
-    expect(code).toBe(2);
-    expect(err).toContain('name the agent yourself');
+    const ca = { A2ACLI_CA: pathOf('ca.pem') };
+    for (const credential of [
+      { A2ACLI_CERT: pathOf('both.pem') },
+      { A2ACLI_SVC_PARAM: 'X-Api-Key: sesame-open' },
+    ]) {
+      const env = { ...ca, ...credential };
+      const { code, err } = await legate(['send', 'x'], { directory, env });
+      expect(code).toBe(2);
+      expect(err).toContain('name the agent yourself');
+    }
   },
 );
 

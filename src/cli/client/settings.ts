@@ -92,7 +92,7 @@ export class Settings {
   /** Files that contain a credential and are readable by other users. */
   get exposed(): readonly string[] {
     const holding = this.#files.filter(({ values }) =>
-      ['bearer', 'api-key'].some((name) => values[variableOf(name)] !== undefined),
+      Array.from(secretSettings).some((name) => values[variableOf(name)] !== undefined),
     );
     return holding.map(({ path }) => path).filter((path) => (statSync(path).mode & 0o077) !== 0);
   }
