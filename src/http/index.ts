@@ -14,7 +14,12 @@ export type {
   TestRunView,
   TestStepView,
 } from './inspector/model.ts';
-export type { InspectedAssistant, InspectedTarget, InspectorOptions } from './inspector/options.ts';
+export type {
+  ConversationOwner,
+  InspectedAssistant,
+  InspectedTarget,
+  InspectorOptions,
+} from './inspector/options.ts';
 export { MetricsEndpoint, type PrometheusOptions } from './metrics-endpoint.ts';
 export { type RouterOptions, telemetryOf } from './options.ts';
 export { authenticateRequest, readJson, readJsonObject } from './request.ts';

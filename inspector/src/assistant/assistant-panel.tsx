@@ -44,14 +44,13 @@ interface AssistantPanelProps {
 
 /** The state of an assistant in one conversation, at any of its turns. */
 export function AssistantPanel({ assistant, contextId, owner, tab }: AssistantPanelProps) {
-  const subject = owner?.subject ?? '';
   useEffect(() => {
     if (contextId !== undefined) watchContext(contextId, owner?.key);
   }, [contextId, owner?.key]);
   const isRelevant = ({ tasks = [], context }: LiveNotice): boolean =>
     contextId !== undefined &&
     (context === contextId || tasks.some((task) => task.contextId === contextId));
-  const query = subject === '' ? '' : `?subject=${encodeURIComponent(subject)}`;
+  const query = owner === undefined ? '' : path`?tenant=${owner.tenant}&subject=${owner.subject}`;
   const { value, problem, reload } = useLive<ConversationView>(
     contextId && path`assistants/${assistant}/conversations/${contextId}` + query,
     isRelevant,

@@ -77,7 +77,8 @@ function channelOf(name: string, routes: Routes, options: ApiOptions): Channel {
           // Authenticated A2A callers own their conversations; only administrators may name another
           // owner.
           const subject = query.get('subject');
-          const conversations = subject === null || role === 'user' ? all : all.of(subject);
+          const conversations =
+            subject === null || role === 'user' ? all : all.of({ tenant: '', subject });
           const { limits } = host.service;
           await handle({ ...options, ...call, limits, conversations, id: id ?? '' });
         });

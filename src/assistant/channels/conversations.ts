@@ -7,6 +7,7 @@ import {
   type ContextPatch,
   handleCommand,
 } from '../../agents/index.ts';
+import type { ConversationOwner } from '../../http/index.ts';
 import { isJsonObject, type JsonObject, LegateError } from '../../protocol/index.ts';
 import { ownerKey, type RecordWrite, type Store } from '../../store/index.ts';
 import type { Call, ContextKey, Engine } from '../../tasks/index.ts';
@@ -41,22 +42,22 @@ export interface SayOptions {
 export class Conversations {
   readonly #host: { readonly engine: Engine; readonly store: Store };
   readonly #models: ModelHolder;
-  readonly #subject: string;
+  readonly #of: ConversationOwner;
 
-  /** `subject`: the owner of the conversations; empty for anonymous callers. */
+  /** `owner`: anonymous by default. */
   constructor(
     host: { readonly engine: Engine; readonly store: Store },
     models: ModelHolder,
-    subject = '',
+    owner: ConversationOwner = { tenant: '', subject: '' },
   ) {
     this.#host = host;
     this.#models = models;
-    this.#subject = subject;
+    this.#of = owner;
   }
 
   /** The conversations of an A2A caller. */
-  of(subject: string): Conversations {
-    return new Conversations(this.#host, this.#models, subject);
+  of(owner: ConversationOwner): Conversations {
+    return new Conversations(this.#host, this.#models, owner);
   }
 
   /**
@@ -200,7 +201,8 @@ export class Conversations {
   }
 
   get #caller(): Caller {
-    return { tenant: '', subject: this.#subject, method: 'channel' };
+    const { tenant, subject } = this.#of;
+    return { tenant, subject, method: 'channel' };
   }
 
   #key(contextId: string): ContextKey {
@@ -208,7 +210,8 @@ export class Conversations {
   }
 
   get #owner(): string {
-    return ownerKey({ agent: assistantName, tenant: '', subject: this.#subject });
+    const { tenant, subject } = this.#of;
+    return ownerKey({ agent: assistantName, tenant, subject });
   }
 }
 

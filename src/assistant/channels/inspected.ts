@@ -32,20 +32,20 @@ export function inspectedAssistant(
       const project = models.current?.project;
       return project === undefined ? [] : subAgentsOf(project);
     },
-    tracker: (id, subject) => conversations().of(subject).tracker(id),
+    tracker: (id, owner) => conversations().of(owner).tracker(id),
     describe: describeConversation,
-    async texts(id, subject) {
-      const { events } = await conversations().of(subject).tracker(id);
+    async texts(id, owner) {
+      const { events } = await conversations().of(owner).tracker(id);
       return Array.isArray(events) ? events.filter(isJsonObject).flatMap(spokenIn) : [];
     },
-    async fork({ id, subject, events, operator }) {
-      const { events: log } = await conversations().of(subject).tracker(id);
+    async fork({ id, owner, events, operator }) {
+      const { events: log } = await conversations().of(owner).tracker(id);
       const copied = Array.isArray(log) ? log.filter(isJsonObject).slice(0, events) : [];
       const forked = crypto.randomUUID();
       await conversations().of(operator).import(forked, copied);
       return forked;
     },
-    async setSlot({ id, subject, name, value }) {
+    async setSlot({ id, owner, name, value }) {
       const { slots } = models.require().assistant.domain;
       const slot = slots.get(name);
       if (slot === undefined) {
@@ -58,7 +58,7 @@ export function inspectedAssistant(
         throw invalidParams({ field: 'value', description: `must fit the slot: ${wanted}` });
       }
       const event = { event: 'slot', name, value: coerced.value };
-      await conversations().of(subject).record(id, [event]);
+      await conversations().of(owner).record(id, [event]);
     },
     tests: () => savedTests(tests),
     async runTest(test, { operator, signal }) {

@@ -58,8 +58,9 @@ function assistantOf({ agent, assistant }: Inspection, { params }: ApiCall): Ins
 
 async function showConversation(inspection: Inspection, call: ApiCall): Promise<ConversationView> {
   const { id = '' } = call.params;
-  const subject = call.query.get('subject') ?? '';
-  return { id, tracker: await assistantOf(inspection, call).tracker(id, subject) };
+  const { query } = call;
+  const owner = { tenant: query.get('tenant') ?? '', subject: query.get('subject') ?? '' };
+  return { id, tracker: await assistantOf(inspection, call).tracker(id, owner) };
 }
 
 const testRun = z.union([
@@ -77,7 +78,7 @@ async function runTest(inspection: Inspection, call: ApiCall): Promise<TestRunVi
   if (inspection.closing.aborted) stop();
   try {
     const { signal } = stopping;
-    return await assistant.runTest(test, { operator: call.operator.subject, signal });
+    return await assistant.runTest(test, { operator: call.operator, signal });
   } finally {
     call.response.off('close', stop);
     inspection.closing.removeEventListener('abort', stop);

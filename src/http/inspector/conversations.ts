@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { type JsonValue, type Task } from '../../protocol/index.ts';
+import { type JsonValue, LegateError, type Task } from '../../protocol/index.ts';
 import type { ContextPosition, TaskQuery, TaskRecord } from '../../store/index.ts';
 import { ownerKey } from '../../store/index.ts';
 import { readTaskAt } from '../../tasks/index.ts';
@@ -20,7 +20,7 @@ import type {
   ForkView,
   TranscriptView,
 } from './model.ts';
-import type { InspectedAssistant } from './options.ts';
+import type { ConversationOwner, InspectedAssistant } from './options.ts';
 import { ownerView, shortLine, textOfParts } from './tasks.ts';
 
 /** Conversations of all callers in all channels: contexts with tasks, and contexts of an assistant. */
@@ -204,9 +204,8 @@ async function describe(
     time,
     ...(latest !== undefined && { state: latest.state }),
   };
-  const { subject } = summary.owner;
   const hasLog = said !== undefined && assistant !== undefined;
-  return { summary, texts, all: hasLog ? () => assistant.texts(id, subject) : undefined };
+  return { summary, texts, all: hasLog ? () => assistant.texts(id, summary.owner) : undefined };
 }
 
 async function stateOf(
@@ -265,7 +264,7 @@ async function showConversation(inspection: Inspection, call: ApiCall): Promise<
   return {
     summary: described.summary,
     tasks,
-    ...(hasTracker && { tracker: await assistant.tracker(id, view.subject) }),
+    ...(hasTracker && { tracker: await assistant.tracker(id, view) }),
   };
 }
 
@@ -274,13 +273,23 @@ function requireAssistant({ assistant }: Inspection): InspectedAssistant {
   throw notFound('assistant here: only conversations of assistants can be forked and edited');
 }
 
+/** The owner of a conversation of the inspected agent; a store can have those of other agents, too. */
+async function ownOwner(inspection: Inspection, call: ApiCall): Promise<ConversationOwner> {
+  const owner = ownerView(await ownerOf(inspection, call));
+  if (owner.agent === inspection.agent) return owner;
+  throw new LegateError(
+    'UNSUPPORTED_OPERATION',
+    'the agent of this conversation is served elsewhere; open its own inspector',
+  );
+}
+
 /** Copies a conversation up to an event into a new conversation of the operator. Executes no actions. */
 async function forkConversation(inspection: Inspection, call: ApiCall): Promise<ForkView> {
   const assistant = requireAssistant(inspection);
   const { id = '' } = call.params;
   const { events } = await bodyOf(call, z.object({ events: z.int().min(0) }));
-  const { subject } = ownerView(await ownerOf(inspection, call));
-  const forked = await assistant.fork({ id, subject, events, operator: call.operator.subject });
+  const owner = await ownOwner(inspection, call);
+  const forked = await assistant.fork({ id, owner, events, operator: call.operator });
   audited(inspection, call, 'audit.conversation_forked', { contextId: id, forked });
   return { id: forked };
 }
@@ -289,8 +298,8 @@ async function setSlot(inspection: Inspection, call: ApiCall): Promise<object> {
   const assistant = requireAssistant(inspection);
   const { id = '' } = call.params;
   const { name, value } = await bodyOf(call, z.object({ name: z.string(), value: z.json() }));
-  const { subject } = ownerView(await ownerOf(inspection, call));
-  await assistant.setSlot({ id, subject, name, value });
+  const owner = await ownOwner(inspection, call);
+  await assistant.setSlot({ id, owner, name, value });
   audited(inspection, call, 'audit.slot_set', { contextId: id, slot: name });
   return {};
 }

@@ -90,27 +90,33 @@ export interface InspectedTarget {
   readonly prepare: RequestPreparer;
 }
 
+/**
+ * The owner of a conversation of the inspected agent.
+ * @example const owner: ConversationOwner = { tenant: 'acme', subject: 'ada' };
+ */
+export type ConversationOwner = Pick<Caller, 'tenant' | 'subject'>;
+
 /** The parts of an assistant that the inspector shows. */
 export interface InspectedAssistant {
   flows(): readonly FlowView[];
   subAgents(): readonly Omit<SubAgentView, 'id' | 'caller'>[];
-  /** A conversation of `subject` as tracker JSON, with all events. */
-  tracker(id: string, subject: string): Promise<JsonObject>;
+  /** A conversation as tracker JSON, with all events. */
+  tracker(id: string, owner: ConversationOwner): Promise<JsonObject>;
   /** Summarizes a conversation from its stored state; undefined if the state is not a conversation. */
   describe(state: JsonValue): ConversationDescription | undefined;
   /** All messages of a conversation, for searches. */
-  texts(id: string, subject: string): Promise<readonly string[]>;
+  texts(id: string, owner: ConversationOwner): Promise<readonly string[]>;
   /** Copies the first `events` events into a new conversation of the operator; returns its id. */
   fork(copy: {
     readonly id: string;
-    readonly subject: string;
+    readonly owner: ConversationOwner;
     readonly events: number;
-    readonly operator: string;
+    readonly operator: ConversationOwner;
   }): Promise<string>;
   /** Sets a slot; throws `INVALID_PARAMS` for a slot or a value that the domain does not have. */
   setSlot(change: {
     readonly id: string;
-    readonly subject: string;
+    readonly owner: ConversationOwner;
     readonly name: string;
     readonly value: JsonValue;
   }): Promise<void>;
@@ -119,6 +125,6 @@ export interface InspectedAssistant {
   /** Runs a test of the project, or a test given as YAML, and keeps its conversation. */
   runTest(
     test: SavedTest | { readonly yaml: string },
-    run: { readonly operator: string; readonly signal: AbortSignal },
+    run: { readonly operator: ConversationOwner; readonly signal: AbortSignal },
   ): Promise<TestRunView>;
 }
