@@ -1,11 +1,13 @@
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { expect, test } from 'vitest';
+import { intercepted } from '../../../test/support/intercepted-store.ts';
 import { connect } from '../../client/index.ts';
 import { SseParser } from '../../protocol/index.ts';
+import { openMemory } from '../../store/index.ts';
 import type { EventsView, LiveNotice, TaskListView, TaskView } from './model.ts';
 import { inspectedServer, inspectorToken } from './testing/inspected-server.ts';
-import { post, send } from './testing/requests.ts';
+import { connections, post, send } from './testing/requests.ts';
 
 test('tasks of all callers are listed, filtered and paged', async () => {
   await using server = await inspectedServer();
@@ -124,6 +126,34 @@ test('changes of all callers and replicas are published as they happen', async (
   await expect.poll(() => notices.some(({ receiver }) => receiver === true)).toBe(true);
   await server.serving.close();
   await reading;
+});
+
+test('pages that disconnect before they are connected are not counted', async () => {
+  const reads = Promise.withResolvers<void>();
+  let waiting = 0;
+  const store = intercepted(openMemory(), {
+    loadContext: async (go) => {
+      waiting += 1;
+      await reads.promise;
+      return go();
+    },
+  });
+  await using server = await inspectedServer({ store });
+  const closing = new AbortController();
+  const pages = Array.from({ length: 50 }, () =>
+    server.api('live?context=c', { signal: closing.signal }).catch(() => undefined),
+  );
+  await expect.poll(() => waiting).toBe(50);
+  closing.abort();
+  await Promise.all(pages);
+  await expect.poll(() => connections(server)).toBe(0);
+  // More pages than allowed, which all read the conversation at the same time.
+  const more = Array.from({ length: 52 }, () => server.api('live?context=c'));
+  await expect.poll(() => waiting).toBe(102);
+  reads.resolve();
+  const statuses = (await Promise.all(more)).map(({ status }) => status);
+  expect(statuses.filter((status) => status === 429)).toHaveLength(2);
+  expect(statuses.filter((status) => status === 200)).toHaveLength(50);
 });
 
 test('the agent answers behind the inspector in both bindings and both versions', async () => {

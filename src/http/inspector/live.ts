@@ -123,15 +123,17 @@ export const liveRoutes: Routes = [['GET', 'live', follow]];
 async function follow(inspection: Inspection, call: ApiCall): Promise<void> {
   const { live, closing, agent } = inspection;
   const { response, query, limits } = call;
+  const owner = query.get('owner') ?? ownerKey({ agent, tenant: '', subject: '' });
+  const id = query.get('context');
+  const context =
+    id === null ? undefined : { owner, id, seen: await live.logLength({ owner, id }) };
+  // Nothing is awaited from here to `join`: a page that has disconnected is not a viewer.
+  if (response.destroyed) return;
   if (live.viewers >= maxViewers) {
     throw new LegateError('RATE_LIMITED', `${maxViewers} pages are connected already; close one`, {
       retryAfter: 30,
     });
   }
-  const owner = query.get('owner') ?? ownerKey({ agent, tenant: '', subject: '' });
-  const id = query.get('context');
-  const context =
-    id === null ? undefined : { owner, id, seen: await live.logLength({ owner, id }) };
   response.writeHead(200, {
     'content-type': 'text/event-stream; charset=utf-8',
     'cache-control': 'no-store, no-transform',

@@ -22,3 +22,8 @@ export function post(body: unknown = {}) {
     body: JSON.stringify(body),
   };
 }
+
+/** The number of open connections. */
+export function connections({ serving }: InspectedServer): Promise<number> {
+  return new Promise((resolve) => serving.server.getConnections((_, count) => resolve(count)));
+}
