@@ -92,7 +92,8 @@ export function callOfRequest(
   });
 }
 
-function closeSignal(response: ServerResponse): AbortSignal {
+/** Aborts when the client disconnects, also when it has done so before. */
+export function closeSignal(response: ServerResponse): AbortSignal {
   const controller = new AbortController();
   if (response.destroyed) controller.abort(callerGone());
   else {

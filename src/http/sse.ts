@@ -182,7 +182,8 @@ export function frame(event: StreamEvent, data: string): string {
 }
 
 /** Resolves when the socket accepts more data, or the client disconnects. */
-function drained(response: ServerResponse): Promise<void> {
+export function drained(response: ServerResponse): Promise<void> {
+  if (response.destroyed || !response.writableNeedDrain) return Promise.resolve();
   return new Promise((resolve) => {
     const done = (): void => {
       response.removeListener('drain', done);

@@ -1,6 +1,8 @@
 import { z } from 'zod';
 import { chooseInterface } from '../../client/index.ts';
 import { type AgentCard, LegateError, sseFrame, toPublicError } from '../../protocol/index.ts';
+import { closeSignal } from '../request.ts';
+import { drained } from '../sse.ts';
 import { type ApiCall, bodyOf, type Inspection, type Routes } from './inspection.ts';
 
 /** Calls over bindings that browsers don't support: the page sends JSON, and the server calls the agent. */
@@ -46,23 +48,23 @@ async function callOverGrpc(inspection: Inspection, call: ApiCall): Promise<void
   const { operation, request, headers, ...offer } = await bodyOf(call, grpcCall);
   const chosen = chooseInterface(cardOf(offer), { bindings: [binding], binding: 'GRPC' });
   const prepared = await proxy.prepareDirect(chosen.url, headers, call.request);
-  const leaving = new AbortController();
-  call.response.once('close', () => leaving.abort());
-  const options = { headers: prepared, signal: leaving.signal };
+  const options = { headers: prepared, signal: closeSignal(call.response) };
   call.response.writeHead(200, {
     'content-type': 'text/event-stream; charset=utf-8',
     'cache-control': 'no-store, no-transform',
     'x-content-type-options': 'nosniff',
   });
   call.response.flushHeaders();
-  const send = (value: unknown): void => {
+  const send = (value: unknown): Promise<void> => {
     call.response.write(sseFrame({ data: JSON.stringify(value ?? {}) }));
+    return drained(call.response);
   };
   const channel = binding.open(chosen, { maxBodySize: maxMessage, maxEventSize: maxMessage });
   try {
     if (isStreaming(operation)) {
-      for await (const value of await channel.stream(operation, request, options)) send(value);
-    } else send(await channel.call(operation, request, options));
+      for await (const value of await channel.stream(operation, request, options))
+        await send(value);
+    } else await send(await channel.call(operation, request, options));
   } catch (error) {
     if (!(error instanceof LegateError)) throw error;
     const { code, message } = toPublicError(error);

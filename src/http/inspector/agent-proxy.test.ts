@@ -1,15 +1,20 @@
-import { createServer, IncomingMessage } from 'node:http';
+import { createServer, IncomingMessage, type ServerResponse } from 'node:http';
 import { type AddressInfo, Socket } from 'node:net';
-import { expect, test } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import { Authenticator, bearerTokenVerifier } from '../../auth/index.ts';
-import { type ClientBinding, requestPreparer } from '../../client/index.ts';
+import {
+  type BindingCall,
+  type BindingChannel,
+  type ClientBinding,
+  requestPreparer,
+} from '../../client/index.ts';
 import { type Resolver, publicPolicy } from '../../push/index.ts';
 import { NetworkExposure } from '../../service/index.ts';
 import type { ServeOptions } from '../serve.ts';
 import { AgentProxy } from './agent-proxy.ts';
-import type { InspectorOptions } from './options.ts';
+import type { InspectedTarget, InspectorOptions } from './options.ts';
 import { type InspectedServer, inspectedServer } from './testing/inspected-server.ts';
-import { post } from './testing/requests.ts';
+import { connections, post } from './testing/requests.ts';
 
 /** An agent on this machine, and how often it was called. */
 async function otherAgent() {
@@ -210,14 +215,78 @@ test('gRPC is for the inspected agent, and for operators on this machine', async
   expect((await grpc(without, 'localhost:50051')).status).toBe(400);
 });
 
+describe('a gRPC call for a page', () => {
+  const agent = 'http://localhost:50051';
+  const request = (operation: string) =>
+    post({ url: 'localhost:50051', version: '1.0', operation, request: {}, headers: {} });
+
+  test('that disconnects before the call is cancelled', async () => {
+    const preparing = Promise.withResolvers<void>();
+    const called = Promise.withResolvers<AbortSignal | undefined>();
+    let isPreparing = false;
+    const channel = {
+      ...stubChannel,
+      call: (_operation: unknown, json: unknown, { signal }: BindingCall) => {
+        called.resolve(signal);
+        return Promise.resolve(json as never);
+      },
+    };
+    const target: InspectedTarget = {
+      url: agent,
+      fetch,
+      prepare: async (url, headers) => {
+        isPreparing = true;
+        await preparing.promise;
+        return { url, headers };
+      },
+    };
+    const bindings = async () => [{ ...grpcStub, open: () => channel }];
+    await using server = await inspected({}, { bindings, target });
+    const closing = new AbortController();
+    const { signal } = closing;
+    const page = server.api('grpc', { ...request('getTask'), signal }).catch(() => undefined);
+    await expect.poll(() => isPreparing).toBe(true);
+    closing.abort();
+    await page;
+    await expect.poll(() => connections(server)).toBe(0);
+    preparing.resolve();
+    expect((await called.promise)?.aborted).toBe(true);
+  });
+
+  test('reads no more events than the page does', async () => {
+    const size = 64 * 1024;
+    const responses: ServerResponse[] = [];
+    let buffered = 0;
+    const channel = {
+      ...stubChannel,
+      stream: async () =>
+        (async function* () {
+          for (let count = 0; count < 400; count += 1) {
+            buffered = Math.max(buffered, responses.at(-1)?.writableLength ?? 0);
+            yield 'x'.repeat(size) as never;
+          }
+        })(),
+    };
+    const bindings = async () => [{ ...grpcStub, open: () => channel }];
+    await using server = await inspected({}, { bindings });
+    await name(server, agent);
+    server.serving.server.prependListener('request', (_, response) => responses.push(response));
+    const answer = await server.api('grpc', request('subscribeToTask'));
+    expect((await answer.text()).length).toBeGreaterThan(400 * size);
+    expect(buffered).toBeLessThan(4 * size);
+  });
+});
+
 /** Answers with the request. */
+const stubChannel: BindingChannel = {
+  call: async (_operation, json) => json,
+  stream: async function* stream() {} as never,
+  close: () => {},
+};
+
 const grpcStub: ClientBinding = {
   binding: 'GRPC',
   locate: (address) =>
     new URL(`${address.startsWith('localhost') ? 'http' : 'https'}://${address}`),
-  open: () => ({
-    call: async (_operation, json) => json,
-    stream: async function* stream() {} as never,
-    close: () => {},
-  }),
+  open: () => stubChannel,
 };

@@ -14,7 +14,7 @@ import {
 } from '../../push/index.ts';
 import { invalidParams, LegateError, parseJson } from '../../protocol/index.ts';
 import type { NetworkExposure } from '../../service/index.ts';
-import { readBody } from '../request.ts';
+import { closeSignal, readBody } from '../request.ts';
 import type { InspectedTarget } from './options.ts';
 import { type ApiCall, audited, bodyOf, type Inspection, type Routes } from './inspection.ts';
 
@@ -179,11 +179,10 @@ async function forward(inspection: Inspection, call: ApiCall): Promise<void> {
   }
   const headers = forwardedHeaders(request);
   const body = await readBody(request, call.limits);
-  const leaving = new AbortController();
-  response.once('close', () => leaving.abort());
+  const signal = closeSignal(response);
   const answer = await proxy.fetch(
     headerOf(request, 'x-inspect-url'),
-    { method, headers, signal: leaving.signal, ...(method === 'POST' && { body }) },
+    { method, headers, signal, ...(method === 'POST' && { body }) },
     request,
   );
   response.writeHead(200, {

@@ -3,6 +3,8 @@ import { verifyCard } from '../../auth/index.ts';
 import { present } from '../../config/index.ts';
 import { isJsonObject, LegateError } from '../../protocol/index.ts';
 import type { PublicKeySet } from '../../push/index.ts';
+import { Deadline } from '../../time/index.ts';
+import { closeSignal } from '../request.ts';
 import { bindingRoutes } from './agent-binding.ts';
 import { proxyRoutes } from './agent-proxy.ts';
 import { networkRoutes } from './api-network.ts';
@@ -71,18 +73,9 @@ const testRun = z.union([
 async function runTest(inspection: Inspection, call: ApiCall): Promise<TestRunView> {
   const assistant = assistantOf(inspection, call);
   const test = await bodyOf(call, testRun);
-  const stopping = new AbortController();
-  const stop = (): void => stopping.abort();
-  call.response.once('close', stop);
-  inspection.closing.addEventListener('abort', stop, { once: true });
-  if (inspection.closing.aborted) stop();
-  try {
-    const { signal } = stopping;
-    return await assistant.runTest(test, { operator: call.operator, signal });
-  } finally {
-    call.response.off('close', stop);
-    inspection.closing.removeEventListener('abort', stop);
-  }
+  using deadline = new Deadline({ signal: [closeSignal(call.response), inspection.closing] });
+  const { signal } = deadline;
+  return await assistant.runTest(test, { operator: call.operator, signal });
 }
 
 const publicKey = z.custom<PublicKeySet['keys'][number]>(isJsonObject);
