@@ -1,4 +1,4 @@
-import { mkdtempSync, readFileSync, rmSync, statSync } from 'node:fs';
+import { chmodSync, mkdtempSync, readFileSync, rmSync, statSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
@@ -146,6 +146,40 @@ test('AUTH_007: an expired token is refreshed and stored', patient, async () => 
     refreshToken: 'again-please',
   });
 });
+
+test(
+  'a token file that other users can read is not used, but kept and protected',
+  patient,
+  async () => {
+    using user = home();
+    await using agent = await guardedAgent({
+      flows: clientFlows,
+      token: () => ({ access_token: 'fresh-token' }),
+    });
+    const expose = () => chmodSync(user.tokens, 0o644);
+    const login = (url: string) => legate(['auth', 'login', url, '--client-id', 'me'], user);
+    await login(agent.url);
+    expose();
+    const sent = await legate(['send', agent.url, 'x'], user);
+    expect(sent.code).toBe(4);
+    expect(sent.err).toContain(`chmod 600 ${user.tokens}`);
+    // A login for another agent keeps the token.
+    await using other = await guardedAgent({
+      flows: clientFlows,
+      token: () => ({ access_token: 'fresh-token' }),
+    });
+    await login(other.url);
+    expect(statSync(user.tokens).mode & 0o777).toBe(0o600);
+    expect((await legate(['send', agent.url, 'x'], user)).code).toBe(0);
+    expose();
+    const left = await legate(['auth', 'logout', agent.url], user);
+    expect(left.out).toContain('Token: deleted');
+    expect(statSync(user.tokens).mode & 0o777).toBe(0o600);
+    expect(Object.keys(JSON.parse(readFileSync(user.tokens, 'utf8')) as object)).toEqual([
+      other.url,
+    ]);
+  },
+);
 
 test('a refused login prints the reason and stores nothing', patient, async () => {
   using user = home();

@@ -1,4 +1,4 @@
-import { mkdirSync, readFileSync, renameSync, statSync, writeFileSync } from 'node:fs';
+import { chmodSync, existsSync, mkdirSync, readFileSync, renameSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { z } from 'zod';
 import { present } from '../../config/index.ts';
@@ -6,6 +6,7 @@ import { type AgentCard, isJsonObject, type JsonObject, parseJson } from '../../
 import { requestToken } from './oauth.ts';
 import type { Session } from './session.ts';
 import { settingsFolder } from './settings.ts';
+import { isExposed } from './tls.ts';
 
 const storedToken = z.object({
   accessToken: z.string(),
@@ -25,26 +26,35 @@ export type StoredToken = Readonly<z.infer<typeof storedToken>>;
 export class TokenFile {
   readonly path = join(settingsFolder(), 'tokens.json');
 
+  /** Whether other users can read or write the file: its tokens are then not used. */
+  get isExposed(): boolean {
+    return isExposed(this.path);
+  }
+
   /** Undefined when the entry is not a token: users can edit the file. */
   get(origin: string): StoredToken | undefined {
-    return storedToken.safeParse(this.#read()[origin]).data;
+    return this.isExposed ? undefined : storedToken.safeParse(this.#read()[origin]).data;
   }
 
   set(origin: string, token: StoredToken): void {
+    this.#protect();
     this.#write({ ...this.#read(), [origin]: token });
   }
 
   /** Returns whether there was one. */
   delete(origin: string): boolean {
+    this.#protect();
     const { [origin]: known, ...rest } = this.#read();
     if (known !== undefined) this.#write(rest);
     return known !== undefined;
   }
 
-  /** Ignores a file that other users can read or write. */
+  #protect(): void {
+    if (this.isExposed) chmodSync(this.path, 0o600);
+  }
+
   #read(): JsonObject {
-    const found = statSync(this.path, { throwIfNoEntry: false });
-    if (found === undefined || (found.mode & 0o077) !== 0) return {};
+    if (!existsSync(this.path)) return {};
     try {
       const value = parseJson(readFileSync(this.path, 'utf8'));
       return isJsonObject(value) ? value : {};
@@ -73,6 +83,12 @@ export function takesTokens(card: AgentCard): boolean {
 export async function accessToken(origin: string, session: Session): Promise<string | undefined> {
   const { fetch, signal, redactor } = session;
   const file = new TokenFile();
+  if (file.isExposed) {
+    const { path } = file;
+    session.warn(
+      `ignored the tokens in ${path}, because other users can access it; run chmod 600 ${path}`,
+    );
+  }
   const token = file.get(origin);
   if (token === undefined) return undefined;
   const { refreshToken, expiresAt = Infinity, tokenUrl, clientId, authMethod } = token;
