@@ -26,7 +26,7 @@ export function jsonObjectOf(text: string, flag: string): JsonObject {
 
 /** Reads the whole stream; undefined when it is longer than `maxBytes`. */
 export async function readAtMost(
-  stream: AsyncIterable<Uint8Array>,
+  stream: AsyncIterable<Uint8Array> | Iterable<Uint8Array>,
   maxBytes: number,
 ): Promise<Buffer | undefined> {
   const chunks: Uint8Array[] = [];

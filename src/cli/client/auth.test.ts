@@ -181,6 +181,24 @@ test(
   },
 );
 
+test('an authorization server that never ends its response is cut off', patient, async () => {
+  using user = home();
+  await using agent = await rawAgent(({ path, response, url }) => {
+    if (path.startsWith('/.well-known')) {
+      const scheme = { oauth2SecurityScheme: { flows: clientFlows(url) } };
+      return sendJson(response, rawCard(url, { securitySchemes: { oauth: scheme } }));
+    }
+    return void response.write(' '.repeat(lengths.shift() ?? 0));
+  });
+  const lengths = [300 * 1024, 1];
+  const args = ['auth', 'login', agent.url, '--client-id', 'me'];
+  const long = await legate(args, user);
+  expect(long.code).toBe(4);
+  expect(long.err).toContain('answered with more than 256 KiB');
+  const slow = await legate([...args, '--timeout', '2s'], user);
+  expect(slow.err).toContain('did not end within 2000 ms (A2ACLI_ERR_TIMEOUT)');
+});
+
 test('a refused login prints the reason and stores nothing', patient, async () => {
   using user = home();
   const refusal = { error: 'access_denied', error_description: 'not you' };

@@ -29,7 +29,9 @@ export async function login(
     const { clientId } = options;
     if (clientId === undefined) throw usage('which client? Give --client-id, or A2ACLI_CLIENT_ID');
     using progress = new Progress('Waiting for the authorization server');
-    const flow = await flowOf(card, options.flow, (url) => discover(url, session));
+    const flow = await flowOf(card, options.flow, (url) =>
+      discover(url, { fetch: session.fetch, signal: session.deadline }),
+    );
     const { token, subject } = await granted(session, flow, { ...options, clientId }, progress);
     session.redactor.add(token.accessToken, token.refreshToken);
     const file = new TokenFile();
@@ -57,7 +59,7 @@ async function granted(
   { clientId, ...options }: LoginCommandOptions & { readonly clientId: string },
   progress: Progress,
 ): Promise<Granted> {
-  const { fetch, signal } = session;
+  const { fetch, deadline: signal } = session;
   const { provider, tokenUrl } = flow;
   const clientSecret = process.env['A2ACLI_CLIENT_SECRET'];
   session.redactor.add(clientSecret);
@@ -75,7 +77,7 @@ async function granted(
     signal,
     verify: async (answer: TokenAnswer) => {
       if (provider === undefined) return;
-      subject = await identityOf(answer, { provider, clientId, fetch, nonce });
+      subject = await identityOf(answer, { provider, clientId, fetch, signal, nonce });
     },
   };
   const prompt = (text: string): void => {
@@ -99,7 +101,8 @@ async function granted(
       ...request,
       authorizationUrl: flow.authorizationUrl,
       ...present({ issuer: provider?.issuer, nonce, port: options.redirectPort }),
-      timeoutMs: session.choices.timeoutMs ?? loginTimeoutMs,
+      // With --timeout, the signal ends the wait.
+      timeoutMs: session.choices.timeoutMs === undefined ? loginTimeoutMs : 0,
       prompt: (url) => {
         prompt(`open ${url} and confirm the login`);
         openPage(url);

@@ -31,6 +31,7 @@ export async function calling(
     process.exitCode = report(error, session, isJson(options, session));
   } finally {
     process.removeListener('SIGINT', interrupt);
+    session?.close();
   }
 }
 

@@ -1,5 +1,6 @@
 import { present } from '../../config/index.ts';
 import { isEncryptedOrLocal, isJsonObject, LegateError, parseJson } from '../../protocol/index.ts';
+import { readAtMost } from '../usage.ts';
 import { CommandFailure } from './failure.ts';
 import type { StoredToken } from './tokens.ts';
 
@@ -26,7 +27,8 @@ export interface LoginRequest extends TokenRequest {
   readonly scope: string;
 }
 
-const maxAnswerLength = 256 * 1024;
+const kibibyte = 1024;
+const maxAnswerBytes = 256 * kibibyte;
 
 /** Exchanges a grant (OAuth 2.1, section 4) for a token. */
 export async function requestToken(request: TokenRequest, grant: Fields): Promise<StoredToken> {
@@ -115,16 +117,20 @@ export async function fetchJson(
 ): Promise<{ readonly isOk: boolean; readonly status: number; readonly answer: TokenAnswer }> {
   const { origin } = protectedUrl(url);
   const headers = { Accept: 'application/json', ...init.headers };
+  const unreachable = (cause: unknown): never => {
+    signal.throwIfAborted();
+    throw new LegateError('PEER_UNREACHABLE', `can't reach ${origin}`, { cause });
+  };
   const response = await fetch(url, { ...init, headers, redirect: 'error', signal }).catch(
-    (cause: unknown) => {
-      signal.throwIfAborted();
-      throw new LegateError('PEER_UNREACHABLE', `can't reach ${origin}`, { cause });
-    },
+    unreachable,
   );
   const { ok: isOk, status } = response;
-  const text = await response.text();
+  const body = await readAtMost(response.body ?? [], maxAnswerBytes).catch(unreachable);
+  if (body === undefined) {
+    throw refused(`${origin} answered with more than ${maxAnswerBytes / kibibyte} KiB`);
+  }
   try {
-    const answer = text.length > maxAnswerLength ? null : parseJson(text);
+    const answer = parseJson(body.toString('utf8'));
     if (isJsonObject(answer)) return { isOk, status, answer };
   } catch (error) {
     if (!(error instanceof LegateError)) throw error;

@@ -1,6 +1,7 @@
+import type { JWK } from 'jose';
 import { z } from 'zod';
 import { present } from '../../config/index.ts';
-import { errorMessage } from '../../protocol/index.ts';
+import { errorMessage, isJsonObject } from '../../protocol/index.ts';
 import { fetchJson, protectedUrl, refused, type TokenAnswer, type TokenRequest } from './oauth.ts';
 import type { StoredToken } from './tokens.ts';
 
@@ -26,6 +27,8 @@ const metadata = z.object({
   grant_types_supported: z.array(z.string()).catch([]),
   token_endpoint_auth_methods_supported: z.array(z.string()).catch([]),
 });
+
+const keySet = z.object({ keys: z.array(z.custom<JWK>(isJsonObject)) });
 
 const wellKnown = '/.well-known/openid-configuration';
 
@@ -77,16 +80,19 @@ export async function identityOf(
     readonly clientId: string;
     readonly nonce: string | undefined;
     readonly fetch: typeof globalThis.fetch;
+    readonly signal: AbortSignal;
   },
 ): Promise<string | undefined> {
   if (typeof token !== 'string') return undefined;
-  const { provider, clientId, nonce, fetch } = expected;
+  const { provider, clientId, nonce } = expected;
   if (provider.keysUrl === undefined) {
     throw refused(`${provider.issuer} publishes no keys to verify ID tokens`);
   }
-  const { createRemoteJWKSet, customFetch, jwtVerify } = await import('jose');
-  const keys = createRemoteJWKSet(protectedUrl(provider.keysUrl), { [customFetch]: fetch });
-  const { payload } = await jwtVerify(token, keys, {
+  const { href } = protectedUrl(provider.keysUrl);
+  const published = keySet.safeParse((await fetchJson(href, expected)).answer);
+  if (!published.success) throw refused(`${href} is not a set of keys`);
+  const { createLocalJWKSet, jwtVerify } = await import('jose');
+  const { payload } = await jwtVerify(token, createLocalJWKSet(published.data), {
     issuer: provider.issuer,
     audience: clientId,
     clockTolerance: 60,

@@ -12,6 +12,7 @@ import {
 import { present } from '../../config/index.ts';
 import { type AgentCard, LegateError, readAgentCard } from '../../protocol/index.ts';
 import { tlsFetch } from '../../push/index.ts';
+import { Deadline } from '../../time/index.ts';
 import type { ClientCommandOptions } from '../commands/options.ts';
 import { Progress } from '../progress.ts';
 import {
@@ -34,6 +35,7 @@ export class Session {
   readonly #wireLog: WireLog | undefined;
   readonly #startedAt = Date.now();
   readonly #interrupt = new AbortController();
+  readonly #deadline: Deadline;
   #resolved: Promise<AgentReference> | undefined;
   /** Undefined until the card was read. */
   #card: AgentCard | undefined;
@@ -47,7 +49,12 @@ export class Session {
 
   constructor(options: ClientCommandOptions, operands: readonly string[] | string | undefined) {
     this.choices = choicesOf(options, operands);
-    const { bearer, apiKey, serviceParameters, tls, isDebug } = this.choices;
+    const { bearer, apiKey, serviceParameters, tls, isDebug, timeoutMs } = this.choices;
+    this.#deadline = new Deadline({
+      signal: this.#interrupt.signal,
+      milliseconds: timeoutMs ?? 0,
+      reason: () => this.#late(),
+    });
     const passphrase = process.env['A2ACLI_KEY_PASSPHRASE'];
     // Any service parameter may contain a credential.
     this.redactor.add(bearer, apiKey, passphrase, ...Object.values(serviceParameters));
@@ -71,13 +78,26 @@ export class Session {
   }
 
   throwIfLate(): void {
-    if (this.remainingMs > 0) return;
-    const { timeoutMs = 0 } = this.choices;
-    throw new LegateError('REQUEST_TIMEOUT', `the call did not end within ${timeoutMs} ms`);
+    if (this.remainingMs <= 0) throw this.#late();
   }
 
+  #late(): LegateError {
+    const { timeoutMs = 0 } = this.choices;
+    return new LegateError('REQUEST_TIMEOUT', `the call did not end within ${timeoutMs} ms`);
+  }
+
+  /** Aborts when the user interrupts the command. */
   get signal(): AbortSignal {
     return this.#interrupt.signal;
+  }
+
+  /** Aborts at the deadline of the call, too: for requests without a client, which has its own. */
+  get deadline(): AbortSignal {
+    return this.#deadline.signal;
+  }
+
+  close(): void {
+    this.#deadline.close();
   }
 
   interrupt(): void {
@@ -149,8 +169,12 @@ export class Session {
 
   /** The location of the card; resolves an entry of a catalogue. */
   resolve(): Promise<AgentReference> {
-    this.#resolved ??= resolveReference(this.choices.agent, this);
+    this.#resolved ??= resolveReference(this.choices.agent, this.#fetching);
     return this.#resolved;
+  }
+
+  get #fetching() {
+    return { fetch: this.fetch, signal: this.deadline };
   }
 
   async connect(): Promise<Client> {
@@ -248,7 +272,7 @@ export class Session {
     const isWrong = error.code === 'PEER_INVALID' || error.code === 'INVALID_PARAMS';
     if (!isWrong) return error;
     if (isAnswered && reference.kind === 'url' && new URL(reference.url).pathname !== '/') {
-      const entries = await catalogueAt(reference.url, this);
+      const entries = await catalogueAt(reference.url, this.#fetching);
       if (entries !== undefined) return severalAgents(reference.url, entries);
     }
     const code = isAnswered ? 'A2ACLI_ERR_CARD_INVALID' : 'A2ACLI_ERR_CARD_NOT_FOUND';

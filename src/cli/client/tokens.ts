@@ -81,7 +81,7 @@ export function takesTokens(card: AgentCard): boolean {
 
 /** The stored access token for an agent, refreshed if expired; undefined when there is none. */
 export async function accessToken(origin: string, session: Session): Promise<string | undefined> {
-  const { fetch, signal, redactor } = session;
+  const { fetch, deadline: signal, redactor } = session;
   const file = new TokenFile();
   if (file.isExposed) {
     const { path } = file;
