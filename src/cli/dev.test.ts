@@ -87,6 +87,31 @@ test(
   },
 );
 
+test('dev that is stopped during a restart starts no further process', patient, async () => {
+  const code = `import { existsSync } from 'node:fs';
+console.error('loaded');
+if (existsSync('done')) process.exit(1);
+const timer = setInterval(() => existsSync('done') && clearInterval(timer), 20);
+process.on('SIGTERM', () => console.error('stopping'));
+${agentSaying("'Hello'")}`;
+  await using module = await moduleWith(code);
+  const flags = ['--port', await freePort()];
+  const running = start(['dev', module.file, ...flags], { directory: module.folder });
+  const times = (word: string) => running.err.split(`${word}\n`).length - 1;
+  try {
+    await expect.poll(() => running.out, { timeout: 60_000 }).toContain('Stop:');
+    await writeFile(module.file, `${code}\n`);
+    await expect.poll(() => times('stopping'), { timeout: 60_000 }).toBe(1);
+    running.child.kill('SIGTERM');
+    await expect.poll(() => times('stopping'), { timeout: 60_000 }).toBe(2);
+  } finally {
+    await writeFile(join(module.folder, 'done'), '');
+    if (!running.child.killed) running.child.kill('SIGTERM');
+  }
+  expect((await running.ended).code).toBe(0);
+  expect(times('loaded')).toBe(1);
+});
+
 test(
   'dev starts again for modules, wherever they are, and never for what the agent writes',
   patient,

@@ -65,6 +65,8 @@ class DevServer {
   #isOpened: boolean;
   #isStopping = false;
   #isRestarting = false;
+  /** Whether the command ends: a restart that is under way then starts nothing. */
+  #isClosed = false;
 
   constructor(
     target: string,
@@ -133,12 +135,14 @@ class DevServer {
     this.#isRestarting = true;
     console.error(`${file} changed: starting again.`);
     await this.#end();
+    if (this.#isClosed) return;
     this.#isStopping = false;
     this.#isRestarting = false;
     this.start();
   }
 
   async stop(): Promise<void> {
+    this.#isClosed = true;
     clearTimeout(this.#due);
     await this.#end();
   }
