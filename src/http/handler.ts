@@ -116,18 +116,18 @@ function findChannelRoute(
 
 async function callChannel(
   service: HttpService,
-  { channel, handler, allowed, params }: RouteMatch,
+  { channel, isMetered, handler, allowed, params }: RouteMatch,
   call: Omit<RouteCall, 'params'>,
 ): Promise<void> {
   const { request, response } = call;
   const { method = 'GET' } = request;
-  using meter = new RequestMeter('http');
-  meter.operation = channel.name;
+  using meter = isMetered ? new RequestMeter('http') : undefined;
+  if (meter !== undefined) meter.operation = channel.name;
   try {
     if (handler === undefined) throw methodNotAllowed(response, method, allowed.join(', '));
     await handler({ ...call, params: params() });
   } catch (thrown) {
-    meter.error = toLegateError(thrown).code;
+    if (meter !== undefined) meter.error = toLegateError(thrown).code;
     if (channel.sendError === undefined) throw thrown;
     channel.sendError(response, reportError(service, request, thrown));
   }

@@ -66,6 +66,9 @@ test('one registry serves the metrics of all agents of a process, at the root', 
   const { text } = await read(`${server.url}/internal/metrics`);
   expect(text).toContain('legate_turns_total{agent="echo",outcome="completed"} 1\n');
   expect(text).toContain('legate_turns_total{agent="other",outcome="completed"} 1\n');
+  // The root only hands requests over to the agents, which count them.
+  expect(text).toContain('operation="sendMessage"');
+  expect(text).not.toContain('operation="root"');
 });
 
 test('where callers must authenticate, so must readers of metrics', async () => {

@@ -6,10 +6,13 @@ interface Route {
   readonly method: string;
   readonly pattern: RegExp;
   readonly handler: RouteHandler;
+  readonly isMetered: boolean;
 }
 
 export interface RouteMatch {
   readonly channel: Channel;
+  /** Whether to count and time the request; false for a handler that does so itself. */
+  readonly isMetered: boolean;
   /** Throws for segments that can't be decoded. */
   readonly params: () => Readonly<Record<string, string>>;
   /** Undefined when the path exists with other methods only. */
@@ -23,21 +26,29 @@ export class ChannelRoutes {
   readonly #routes: Route[] = [];
 
   add(channel: Channel, method: string, path: string, handler: RouteHandler): void {
-    this.#routes.push({ channel, method, pattern: pathPattern(path), handler });
+    this.#routes.push({ channel, method, pattern: pathPattern(path), handler, isMetered: true });
+  }
+
+  /** Hands all requests to a path over to another handler, which counts and times them. */
+  delegate(channel: Channel, path: string, handler: RouteHandler): void {
+    const pattern = pathPattern(path);
+    this.#routes.push({ channel, method: '*', pattern, handler, isMetered: false });
   }
 
   /** Undefined when no channel has the path. */
   match(method: string, path: string): RouteMatch | undefined {
     const fitting = this.#routes.filter(({ pattern }) => pattern.test(path));
     const wanted = method === 'HEAD' ? ['*', 'HEAD', 'GET'] : ['*', method];
-    const found = fitting.find((route) => wanted.includes(route.method));
-    const { channel, pattern } = found ?? fitting[0] ?? {};
-    if (channel === undefined || pattern === undefined) return undefined;
+    const found = fitting.find((each) => wanted.includes(each.method));
+    const route = found ?? fitting[0];
+    if (route === undefined) return undefined;
+    const { channel, pattern, isMetered } = route;
     return {
       channel,
+      isMetered,
       params: () => pathParams(pattern, path),
       handler: found?.handler,
-      allowed: [...new Set(fitting.map((route) => route.method))],
+      allowed: [...new Set(fitting.map((each) => each.method))],
     };
   }
 }

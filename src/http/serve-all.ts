@@ -153,7 +153,7 @@ async function openAll(
   const root: Channel = { name: 'root', mount: () => undefined };
   for (const [name, { handler }] of named) {
     for (const path of [`/${name}`, `/${name}/*`]) {
-      routes.add(root, '*', path, ({ request, response }) => {
+      routes.delegate(root, path, ({ request, response }) => {
         // Like frameworks that mount handlers below a path.
         const rest = (request.url ?? '').slice(name.length + 1);
         request.url = rest.startsWith('/') ? rest : `/${rest}`;
