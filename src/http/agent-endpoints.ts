@@ -95,17 +95,26 @@ export async function mountAgent(
   return { handler: createHandler(service, handling), engine, cards, auth, service };
 }
 
-/** Disposes of channels in reverse order. Returns the running drains of transports. */
+/**
+ * Disposes of channels in reverse order, of all even if some fail. The returned function waits for the
+ * drains of transports, which are running, and throws the first failure.
+ */
 export async function release(
   mounted: MountedChannel[],
   grace: Parameters<Drain>[0],
-): Promise<readonly Promise<void>[]> {
-  const transports: Promise<void>[] = [];
+): Promise<() => Promise<void>> {
+  const ends: Promise<void>[] = [];
   for (const channel of mounted.splice(0).toReversed()) {
-    if (channel !== undefined && 'drain' in channel) transports.push(channel.drain(grace));
-    else await dispose(channel);
+    const end = dispose(channel, grace);
+    ends.push(end);
+    const isTransport = channel !== undefined && 'drain' in channel;
+    if (!isTransport) await Promise.allSettled([end]);
   }
-  return transports;
+  const settled = Promise.allSettled(ends);
+  return async () => {
+    await settled;
+    await Promise.all(ends);
+  };
 }
 
 /** Channels of an agent that another transport serves, such as the bus. */
@@ -131,9 +140,9 @@ export async function openChannels(
   const closing = new AbortController();
   const mounted: MountedChannel[] = [];
   const close = async (): Promise<void> => {
-    const transports = await release(mounted, { graceMs: 0 });
+    const released = await release(mounted, { graceMs: 0 });
     closing.abort();
-    await Promise.all(transports);
+    await released();
   };
   const mounting: Mounting = {
     store,
@@ -175,8 +184,9 @@ function checkPath(option: string, path: string): string {
   );
 }
 
-async function dispose(mounted: AsyncDisposable | Disposable | void): Promise<void> {
+async function dispose(mounted: MountedChannel, grace: Parameters<Drain>[0]): Promise<void> {
   if (mounted === undefined) return;
-  if (Symbol.asyncDispose in mounted) await mounted[Symbol.asyncDispose]();
+  if ('drain' in mounted) await mounted.drain(grace);
+  else if (Symbol.asyncDispose in mounted) await mounted[Symbol.asyncDispose]();
   else mounted[Symbol.dispose]();
 }

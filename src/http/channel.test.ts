@@ -100,3 +100,31 @@ test('channels are disposed of with the server, and when a later one cannot be m
   );
   expect(disposed).toEqual(['second', 'first', 'third']);
 });
+
+test('a channel that fails to close is reported, after everything else is closed', async () => {
+  const closed: string[] = [];
+  const named = (name: string): Channel => ({
+    name,
+    mount: () => ({ [Symbol.dispose]: () => void closed.push(name) }),
+  });
+  const broken: Channel = {
+    name: 'broken',
+    mount(host) {
+      host.route('GET', '/open', ({ response }) => void response.write('never ends'));
+      return {
+        [Symbol.dispose]: () => {
+          throw new Error('the socket is gone');
+        },
+      };
+    },
+  };
+  const server = await serve(echo, {
+    channels: [named('first'), broken, named('last')],
+    drainMs: 0,
+  });
+  const open = await fetch(`${server.url}/open`);
+  await expect(server.close()).rejects.toThrow('the socket is gone');
+  expect(closed).toEqual(['last', 'first']);
+  await expect(open.text()).rejects.toThrow('terminated');
+  await expect(fetch(server.url)).rejects.toThrow('fetch failed');
+});

@@ -61,15 +61,21 @@ export async function openEndpoints(
   };
   const made: AgentEndpoints[] = [];
   const drain: Endpoints['drain'] = async (grace) => {
-    const transports = await release(mounted, grace);
-    await services.drain(grace);
-    closing.abort();
-    await Promise.all(transports);
+    const released = await release(mounted, grace);
+    try {
+      await services.drain(grace);
+    } finally {
+      closing.abort();
+      await released();
+    }
   };
   const closeAll = async (graceMs: number): Promise<void> => {
     readiness.leave();
-    await drain({ graceMs });
-    await services.close();
+    try {
+      await drain({ graceMs });
+    } finally {
+      await services.close();
+    }
   };
   let closed: Promise<void> | undefined;
   const close: Endpoints['close'] = ({ graceMs = 0 } = {}) => (closed ??= closeAll(graceMs));

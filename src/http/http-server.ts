@@ -193,8 +193,11 @@ export async function openServer(
     },
     async close(drain) {
       responses.closeConnections();
-      await shutDown({ server, responses, hold, drain, drainMs });
-      secure?.stop();
+      try {
+        await shutDown({ server, responses, hold, drain, drainMs });
+      } finally {
+        secure?.stop();
+      }
     },
   };
 }

@@ -49,12 +49,15 @@ export async function shutDown(options: {
   held[Symbol.dispose]();
   const start = performance.now();
   await linger(responses, isClosed, Math.min(lingerMs, drainMs));
-  await drain({ graceMs: Math.max(0, drainMs - (performance.now() - start)) });
-  await waitAtMost(flushMs, responses.finished());
-  // Also stops the timer by which `node:http` checks its timeouts.
-  server.close();
-  server.closeAllConnections();
-  await isClosed;
+  try {
+    await drain({ graceMs: Math.max(0, drainMs - (performance.now() - start)) });
+  } finally {
+    await waitAtMost(flushMs, responses.finished());
+    // Also stops the timer by which `node:http` checks its timeouts.
+    server.close();
+    server.closeAllConnections();
+    await isClosed;
+  }
 }
 
 /** Stops listening; idle connections stay open. Resolves when the last connection has ended. */
