@@ -32,6 +32,8 @@ export interface EvaluationResult extends ReportedTest {
 export interface RunCaseOptions {
   readonly mode: 'auto' | 'live' | 'record' | 'replay';
   readonly logger: Logger;
+  /** Ends the turn of one message. @default after five minutes */
+  readonly limit?: () => AbortSignal;
 }
 
 const judgeName = 'judge';
@@ -42,7 +44,7 @@ const timeoutMs = 300_000;
 export async function runCase(
   agent: Agent,
   test: EvaluationCase,
-  { mode, logger }: RunCaseOptions,
+  { mode, logger, limit = () => AbortSignal.timeout(timeoutMs) }: RunCaseOptions,
 ): Promise<EvaluationResult> {
   const startedAt = performance.now();
   const calls: MadeCall[] = [];
@@ -62,7 +64,7 @@ export async function runCase(
     return owner === judgeName ? model : observed(await model, (call) => calls.push(call));
   };
   return inModelScope(scope, async () => {
-    const { answer, state, error } = await converse(agent, test);
+    const { answer, state, error } = await converse(agent, test, limit);
     const findings = [...differences(test, { answer, state, error, calls })];
     try {
       findings.push(...(await missingFacts(test, answer, logger)));
@@ -95,16 +97,16 @@ async function modelIn(
   return recordedModel(await load(), file, 'record');
 }
 
-async function converse(agent: Agent, { input }: EvaluationCase) {
+async function converse(agent: Agent, { input }: EvaluationCase, limit: () => AbortSignal) {
   const runner = new Runner({ agent, logger: silentLogger });
   const sessionId = crypto.randomUUID();
   let result: InvocationResult | undefined;
   for (const message of input) {
-    const signal = AbortSignal.timeout(timeoutMs);
+    const signal = limit();
     const isAsked = result?.state === 'input-required' || result?.state === 'auth-required';
     const invocation =
       isAsked && result !== undefined
-        ? await runner.resume(result.invocationId, message)
+        ? await runner.resume(result.invocationId, message, { signal })
         : runner.start({ message, sessionId, userId: 'evaluation', signal });
     result = await invocation.result();
   }
@@ -168,14 +170,33 @@ export function isMet(
   match: EvaluationCase['match'],
 ): boolean {
   if (match === 'exact' && expected.length !== calls.length) return false;
+  if (match === 'any_order') return isMetInAnyOrder(expected, calls);
   const left = [...calls];
   return expected.every((wanted) => {
     const at = match === 'exact' ? 0 : left.findIndex((call) => isSame(wanted, call));
     const call = left[at];
     if (call === undefined || !isSame(wanted, call)) return false;
-    left.splice(match === 'any_order' ? at : 0, match === 'any_order' ? 1 : at + 1);
+    left.splice(0, at + 1);
     return true;
   });
+}
+
+/**
+ * Whether every expected call can have an actual call of its own: a bipartite matching by augmenting
+ * paths. An expected call that accepts any input gives up its call if it can have another one.
+ */
+function isMetInAnyOrder(expected: readonly ExpectedCall[], calls: readonly MadeCall[]): boolean {
+  const holders = new Map<number, ExpectedCall>();
+  const assign = (wanted: ExpectedCall, tried: Set<number>): boolean =>
+    calls.some((call, at) => {
+      if (tried.has(at) || !isSame(wanted, call)) return false;
+      tried.add(at);
+      const holder = holders.get(at);
+      if (holder !== undefined && !assign(holder, tried)) return false;
+      holders.set(at, wanted);
+      return true;
+    });
+  return expected.every((wanted) => assign(wanted, new Set()));
 }
 
 function isSame({ tool, input }: ExpectedCall, call: MadeCall): boolean {
