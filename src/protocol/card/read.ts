@@ -7,7 +7,7 @@ import {
   optionalText,
   requiredString,
 } from '../decode/scalars.ts';
-import { list, nested, object, orElse } from '../decode/table.ts';
+import { nested, object, orElse, shortList } from '../decode/table.ts';
 import { optionalStruct } from '../decode/values.ts';
 import type {
   AgentCapabilities,
@@ -33,7 +33,7 @@ export function readAgentCard(json: unknown, options?: DecodeOptions): AgentCard
 const capabilities = object<AgentCapabilities>({
   streaming: optionalBoolean,
   pushNotifications: optionalBoolean,
-  extensions: list(
+  extensions: shortList(
     object<AgentExtension>({
       uri: requiredString,
       description: optionalText,
@@ -77,7 +77,7 @@ const plainFields = object<Omit<AgentCard, DerivedField>>({
     object<AgentProvider>({ url: orElse(optionalString, ''), organization: requiredString }),
   ),
   documentationUrl: optionalString,
-  signatures: list(
+  signatures: shortList(
     object<AgentCardSignature>({
       protected: requiredString,
       signature: requiredString,
@@ -89,7 +89,7 @@ const plainFields = object<Omit<AgentCard, DerivedField>>({
 
 export function readCard(reader: Reader, wire: Wire): AgentCard {
   const security = readSecuritySchemes(reader, wire.securitySchemes ?? wire.security_schemes);
-  const skills = list((inner, item) => ({
+  const skills = shortList((inner, item) => ({
     ...skill(inner, item),
     ...readRequirementsOf(inner, item, security),
   }));

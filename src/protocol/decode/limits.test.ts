@@ -153,3 +153,20 @@ test('a card may list 1024 of a kind', () => {
     'securitySchemes',
   ]);
 });
+
+test.each([
+  ['skills', 'skills', { id: 's', name: 's' }],
+  ['signatures', 'signatures', { protected: 'p', signature: 's' }],
+  ['capabilities.extensions', 'extensions', { uri: 'u' }],
+  ['securityRequirements', 'securityRequirements', { schemes: {} }],
+  ['security', 'security', {}],
+])('a card may have 1024 %s', (path, field, item) => {
+  const card = (count: number) => {
+    const value = { [field]: fill(count, item) };
+    const supportedInterfaces = [{ url: 'https://e.com', protocolBinding: 'JSONRPC' }];
+    const nested = path.includes('.') ? { capabilities: value } : value;
+    return { name: 'n', supportedInterfaces, ...nested };
+  };
+  expect(faults(() => v1.agentCard.decode(card(maxListLength)))).toEqual([]);
+  expect(faults(() => v1.agentCard.decode(card(maxListLength + 1)))).toEqual([path]);
+});

@@ -148,3 +148,18 @@ export function optionalList<T>(
   reader.leave();
   return list;
 }
+
+/** Reads a list like `optionalList`, of `maxListLength` objects at most. */
+export function boundedList<T>(
+  reader: Reader,
+  value: unknown,
+  field: string,
+  read: (reader: Reader, wire: Wire) => T,
+): T[] | undefined {
+  const { maxListLength } = reader.limits;
+  if (!Array.isArray(value) || value.length <= maxListLength) {
+    return optionalList(reader, value, field, read);
+  }
+  reader.fail(field, `must have at most ${maxListLength} entries`);
+  return undefined;
+}

@@ -1,4 +1,4 @@
-import { optionalList, optionalObject, type Reader, type Wire } from './reader.ts';
+import { boundedList, optionalList, optionalObject, type Reader, type Wire } from './reader.ts';
 import { isUnset } from './scalars.ts';
 
 export type ObjectReader<T> = (reader: Reader, wire: Wire) => T;
@@ -50,6 +50,11 @@ export function nested<T>(read: ObjectReader<T>): FieldReader<T | undefined> {
 /** A list of objects that may be absent. */
 export function list<T>(read: ObjectReader<T>): FieldReader<readonly T[] | undefined> {
   return (reader, value, field) => optionalList(reader, value, field, read);
+}
+
+/** A list of `maxListLength` objects at most, which may be absent. */
+export function shortList<T>(read: ObjectReader<T>): FieldReader<readonly T[] | undefined> {
+  return (reader, value, field) => boundedList(reader, value, field, read);
 }
 
 /** A field with a fallback: generic ProtoJSON writers omit empty values. */
