@@ -162,14 +162,26 @@ describe('an OAuth scheme with several flows becomes several schemes', () => {
     ]);
   });
 
-  test('requirements of many split schemes do not multiply without end', () => {
-    const names = Array.from({ length: 40 }, (_, index) => `o${index}`);
-    const read = readAgentCard({
+  const split = (count: number) => Array.from({ length: count }, (_, index) => `o${index}`);
+  const read = (...security: (readonly string[])[]) =>
+    readAgentCard({
       ...legacy,
-      securitySchemes: Object.fromEntries(names.map((name) => [name, { type: 'oauth2', flows }])),
-      security: [Object.fromEntries(names.map((name) => [name, []]))],
-    });
-    expect(read.securityRequirements).toHaveLength(64);
+      securitySchemes: Object.fromEntries(
+        split(40).map((name) => [name, { type: 'oauth2', flows }]),
+      ),
+      security: security.map((names) => Object.fromEntries(names.map((name) => [name, []]))),
+    }).securityRequirements ?? [];
+
+  test('requirements of many split schemes do not multiply without end', () => {
+    expect(read(split(40))).toHaveLength(16);
+    expect(read(...split(40).map(() => split(3)))).toHaveLength(64 + 32);
+  });
+
+  test('a requirement of many names is not repeated for each of their flows', () => {
+    const names = [...split(6), ...Array.from({ length: 1000 }, (_, index) => `other${index}`)];
+    const [first, ...more] = read(names);
+    expect(Object.keys(first?.schemes ?? {}).toSorted()).toEqual(names.toSorted());
+    expect(more).toEqual([]);
   });
 });
 

@@ -1,4 +1,4 @@
-import { isObject, optionalList, type Reader, type Wire } from '../decode/reader.ts';
+import { boundedList, isObject, type Reader, type Wire } from '../decode/reader.ts';
 import { isUnset, optionalStrings } from '../decode/scalars.ts';
 import { optionalMap } from '../decode/values.ts';
 import type { SecurityRequirement, SecurityScheme } from '../card-model.ts';
@@ -48,8 +48,12 @@ export function readSecuritySchemes(reader: Reader, value: unknown): SecuritySch
   return { schemes, pieces };
 }
 
-/** Beyond this many alternatives, a requirement names only the first flow of a split scheme. */
+/**
+ * Beyond these counts, requirements name only the first flow of a split scheme: alternatives of one list,
+ * and names in the alternatives of one requirement. A small card could otherwise cause a large model.
+ */
 const maxAlternatives = 64;
+const maxNames = 1024;
 
 /**
  * Requirements in the form of 1.x, `{ schemes: { name: { list } } }`, or of 0.3, `{ name: [scope] }`.
@@ -61,9 +65,15 @@ export function readSecurityRequirements(
   field: string,
   { pieces }: Pick<SecuritySchemes, 'pieces'>,
 ): readonly SecurityRequirement[] | undefined {
-  const requirements = optionalList(reader, value, field, readRequirement);
+  const requirements = boundedList(reader, value, field, readRequirement);
   if (requirements === undefined || pieces.size === 0) return requirements;
-  return requirements.flatMap((requirement) => alternativesOf(requirement, pieces));
+  const alternatives: SecurityRequirement[] = [];
+  for (const requirement of requirements) {
+    const names = Object.keys(requirement.schemes).length;
+    const limit = Math.min(maxAlternatives - alternatives.length, Math.floor(maxNames / names));
+    alternatives.push(...alternativesOf(requirement, pieces, limit));
+  }
+  return alternatives;
 }
 
 function readRequirement(reader: Reader, wire: Wire): SecurityRequirement {
@@ -81,14 +91,18 @@ function readScopes(reader: Reader, value: unknown, name: string) {
 function alternativesOf(
   requirement: SecurityRequirement,
   pieces: SecuritySchemes['pieces'],
+  limit: number,
 ): readonly SecurityRequirement[] {
-  let alternatives: { [name: string]: { readonly list: readonly string[] } }[] = [{}];
+  const fixed: { [name: string]: { readonly list: readonly string[] } } = {};
+  let alternatives: (typeof fixed)[] = [{}];
   for (const [name, scopes] of Object.entries(requirement.schemes)) {
-    const names = pieces.get(name) ?? [name];
-    const usable = alternatives.length * names.length > maxAlternatives ? [name] : names;
-    alternatives = usable.flatMap((piece) =>
-      alternatives.map((alternative) => ({ ...alternative, [piece]: scopes })),
-    );
+    const names = pieces.get(name);
+    if (names === undefined || alternatives.length * names.length > limit) fixed[name] = scopes;
+    else {
+      alternatives = names.flatMap((piece) =>
+        alternatives.map((alternative) => ({ ...alternative, [piece]: scopes })),
+      );
+    }
   }
-  return alternatives.map((schemes) => ({ schemes }));
+  return alternatives.map((split) => ({ schemes: { ...split, ...fixed } }));
 }
