@@ -37,6 +37,11 @@ test('anything at all can be given for a card', () => {
   );
 });
 
+test.each(Object.getOwnPropertyNames(Object.prototype))('a member named %s is unknown', (name) => {
+  const member: object = JSON.parse(`{${JSON.stringify(name)}:1}`);
+  expect(cardProblems({ ...card, ...member }).map(({ path }) => path)).toEqual([name]);
+});
+
 test('a hostile card does not make the report grow without end', () => {
   const skills = Array.from({ length: 5_000 }, () => ({}));
   expect(cardProblems({ ...card, skills })).toHaveLength(100);

@@ -94,7 +94,7 @@ function* memberProblems(
     }
   }
   for (const [name, item] of Object.entries(value).slice(0, maxItems)) {
-    const field = fields[name];
+    const field = Object.hasOwn(fields, name) ? fields[name] : undefined;
     if (field === undefined && isClosed) {
       yield error(
         placeOf(name),
@@ -215,7 +215,7 @@ function* security(card: Wire): Generator<CardProblem> {
   }
   for (const [index, { schemes: wanted }] of listOf(card['securityRequirements'])) {
     for (const name of Object.keys(isObject(wanted) ? wanted : {})) {
-      if (names.includes(name)) continue;
+      if (Object.hasOwn(schemes, name)) continue;
       yield warning(
         `securityRequirements[${index}]`,
         `names ${JSON.stringify(name.slice(0, 80))}, which no scheme has`,
