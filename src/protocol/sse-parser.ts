@@ -19,12 +19,13 @@ export interface SseParserOptions {
 
 const lineFeed = 0x0a;
 const carriageReturn = 0x0d;
+const noBytes = new Uint8Array();
 
 /**
  * An incremental parser of server-sent events. It parses bytes, not text, so that its limit is exact and
  * a chunk can end inside a character.
  *
- * Between two calls it buffers the chunks of an unfinished line and the fields of an unfinished event,
+ * Between two calls it buffers the bytes of an unfinished line and the fields of an unfinished event,
  * `maxEventBytes` in total. An event beyond the limit throws `PEER_INVALID`; the parser cannot be used
  * afterwards. An event that is unfinished when the stream ends is dropped, as the format requires.
  *
@@ -38,9 +39,9 @@ export class SseParser {
   /** Drops a byte order mark, which only the first line can have. */
   #decoder = new TextDecoder('utf-8', { ignoreBOM: false });
   #isFirstLine = true;
-  /** Chunks of a line whose end has not arrived yet. */
-  #chunks: Uint8Array[] = [];
-  #pieceBytes = 0;
+  /** The bytes of a line whose end has not arrived yet; the capacity doubles. */
+  #line = noBytes;
+  #lineBytes = 0;
   /** Bytes of the current event in finished lines. */
   #eventBytes = 0;
   /** The last byte was a carriage return: a line feed after it belongs to the same line end. */
@@ -79,11 +80,10 @@ export class SseParser {
       if (carriage < start) carriage = indexOf(chunk, carriageReturn, start);
       const end = Math.min(feed, carriage);
       if (end === Infinity) {
-        // Copied, because the sender can reuse the memory of the chunk.
-        this.#keep(chunk.slice(start));
+        this.#keep(chunk.subarray(start));
         break;
       }
-      const event = this.#line(this.#take(chunk.subarray(start, end)));
+      const event = this.#field(this.#take(chunk.subarray(start, end)));
       if (event !== undefined) events.push(event);
       this.#skipLineFeed = end === carriage;
       start = end + 1;
@@ -91,33 +91,38 @@ export class SseParser {
     return events;
   }
 
+  /** Appends a copy, because the sender can reuse the memory of the chunk. */
   #keep(piece: Uint8Array): void {
-    this.#chunks.push(piece);
-    this.#pieceBytes += piece.length;
-    this.#check(0);
+    this.#check(piece.length);
+    const size = this.#lineBytes + piece.length;
+    if (size > this.#line.length) {
+      const grown = new Uint8Array(
+        Math.max(size, Math.min(2 * this.#line.length, this.#maxEventBytes)),
+      );
+      grown.set(this.#line.subarray(0, this.#lineBytes));
+      this.#line = grown;
+    }
+    this.#line.set(piece, this.#lineBytes);
+    this.#lineBytes = size;
   }
 
   #check(more: number): void {
-    if (this.#eventBytes + this.#pieceBytes + more <= this.#maxEventBytes) return;
+    if (this.#eventBytes + this.#lineBytes + more <= this.#maxEventBytes) return;
     const limit = this.#maxEventBytes;
     throw new LegateError('PEER_INVALID', `an event of the stream is larger than ${limit} bytes`);
   }
 
   /** Decodes the line that ends with these bytes. */
   #take(last: Uint8Array): string {
-    this.#check(last.length);
-    this.#eventBytes += this.#pieceBytes + last.length;
     let bytes = last;
-    if (this.#chunks.length > 0) {
-      bytes = new Uint8Array(this.#pieceBytes + last.length);
-      let offset = 0;
-      for (const piece of [...this.#chunks, last]) {
-        bytes.set(piece, offset);
-        offset += piece.length;
-      }
-      this.#chunks = [];
-      this.#pieceBytes = 0;
+    if (this.#lineBytes === 0) this.#check(last.length);
+    else {
+      this.#keep(last);
+      bytes = this.#line.subarray(0, this.#lineBytes);
+      this.#line = noBytes;
+      this.#lineBytes = 0;
     }
+    this.#eventBytes += bytes.length;
     const text = this.#decoder.decode(bytes);
     if (this.#isFirstLine) {
       this.#isFirstLine = false;
@@ -126,7 +131,7 @@ export class SseParser {
     return text;
   }
 
-  #line(line: string): SseEvent | undefined {
+  #field(line: string): SseEvent | undefined {
     if (line === '') return this.#dispatch();
     const colon = line.indexOf(':');
     if (colon === 0) return undefined;

@@ -1,3 +1,5 @@
+import { setFlagsFromString } from 'node:v8';
+import { runInNewContext } from 'node:vm';
 import * as fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { sseComment, sseFrame } from './sse-frame.ts';
@@ -95,6 +97,23 @@ describe('the parser', () => {
         expect(parsed).toEqual(list);
       }),
     );
+  });
+
+  test('holds an unfinished line in memory of its size, however small the chunks are', () => {
+    setFlagsFromString('--expose_gc');
+    const collect = runInNewContext('gc') as () => void;
+    const used = (): number => {
+      collect();
+      const { heapUsed, arrayBuffers } = process.memoryUsage();
+      return heapUsed + arrayBuffers;
+    };
+    const size = 256 * 1024;
+    const parser = new SseParser();
+    const chunk = bytes('x');
+    const before = used();
+    for (let sent = 0; sent < size; sent += 1) parser.push(chunk);
+    expect((used() - before) / size).toBeLessThan(16);
+    expect(parser.push(bytes('\ndata: y\n\n'))).toHaveLength(1);
   });
 
   test('does not hold on to the memory of a chunk', () => {
