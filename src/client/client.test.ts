@@ -1,3 +1,4 @@
+import type { ServerResponse } from 'node:http';
 import { describe, expect, test } from 'vitest';
 import { LegateError, message, type StreamResponse } from '../protocol/index.ts';
 import type { StreamEvent } from './index.ts';
@@ -347,23 +348,35 @@ test.each(speeches.filter(({ version }) => version === '1.0'))(
   },
 );
 
+/** How web servers refuse a method: as unknown, or with the 404 of a framework. */
+const refusals: readonly ((response: ServerResponse) => void)[] = [
+  (response) => response.writeHead(405, { 'Content-Type': 'text/html' }).end('<h1>No</h1>'),
+  (response) => response.writeHead(404).end(JSON.stringify({ detail: 'Not Found' })),
+];
+
 test.each(speeches.filter(({ binding }) => binding === 'HTTP+JSON'))(
   'subscribes by POST, by GET where a peer refuses that, and remembers: $version',
   async (speech) => {
-    const agent = await scriptedAgent(speech, {
-      subscribeToTask: ({ id }, stream, { method, response }) => {
-        if (method === 'POST') {
-          response.writeHead(405, { 'Content-Type': 'text/html' }).end('<h1>No</h1>');
-          return;
-        }
-        stream.send({ task: task('TASK_STATE_COMPLETED', { id }) });
-        stream.end();
-      },
-    });
-    const { client } = await connectTo(agent);
-    for (let time = 0; time < 2; time += 1) {
-      expect(await responses(client.subscribeToTask('task-1'))).toHaveLength(1);
+    for (const refuse of refusals) {
+      const agent = await scriptedAgent(speech, {
+        subscribeToTask: ({ id }, stream, { method, response }) => {
+          if (method === 'POST') {
+            refuse(response);
+            return;
+          }
+          stream.send({ task: task('TASK_STATE_COMPLETED', { id }) });
+          stream.end();
+        },
+      });
+      const { client } = await connectTo(agent);
+      for (let time = 0; time < 2; time += 1) {
+        expect(await responses(client.subscribeToTask('task-1'))).toHaveLength(1);
+      }
+      expect(agent.of('subscribeToTask').map(({ method }) => method)).toEqual([
+        'POST',
+        'GET',
+        'GET',
+      ]);
     }
-    expect(agent.of('subscribeToTask').map(({ method }) => method)).toEqual(['POST', 'GET', 'GET']);
   },
 );

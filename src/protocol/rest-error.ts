@@ -42,10 +42,8 @@ const codesByStatus: { readonly [status: number]: ErrorCode } = {
   400: 'INVALID_PARAMS',
   401: 'UNAUTHENTICATED',
   403: 'PERMISSION_DENIED',
-  404: 'TASK_NOT_FOUND',
   405: 'METHOD_NOT_ALLOWED',
   408: 'REQUEST_TIMEOUT',
-  409: 'TASK_NOT_CANCELABLE',
   413: 'PAYLOAD_TOO_LARGE',
   415: 'CONTENT_TYPE_NOT_SUPPORTED',
   422: 'INVALID_PARAMS',
@@ -58,8 +56,7 @@ const codesByStatus: { readonly [status: number]: ErrorCode } = {
 
 /**
  * Reads a peer's error response over REST, in any form. The reason in its details determines the code,
- * then a JSON-RPC number or an error's name, then the HTTP status. A 404 without an error message is a
- * missing route, not a missing task.
+ * then a JSON-RPC number or an error's name, then the HTTP status and the text.
  */
 export function fromRestError(status: number, body: unknown): LegateError {
   const outer = isObject(body) ? body : {};
@@ -70,9 +67,30 @@ export function fromRestError(status: number, body: unknown): LegateError {
   const code =
     reason ??
     codeOfJsonRpc(inner.code) ??
-    toErrorCode(inner.type) ??
+    toErrorCode(nameOfType(inner.type)) ??
     toErrorCode(inner.name) ??
-    (status === 404 && message === '' ? 'ROUTE_NOT_FOUND' : codesByStatus[status]) ??
-    (status >= 400 && status < 500 ? 'INVALID_REQUEST' : 'INTERNAL');
+    codeOfStatus(status, message);
   return new LegateError(code, message || `the peer answered with HTTP status ${status}`, details);
+}
+
+/** The name of an error's type: a class name, or the last segment of a URI of RFC 9457. */
+function nameOfType(type: unknown): string {
+  return textOf(type)
+    .replace(/^https:\/\/a2a-protocol\.org\/errors\//, '')
+    .replaceAll('-', '_');
+}
+
+/** Matches a text about a task, but not a path, such as `Cannot POST /tasks/task-1:subscribe`. */
+const aboutTask = /(?<![/\w])task(?!s\b)/i;
+
+/**
+ * Gateways and web frameworks answer 404 and 409, too, but not with a text about a task. The SDKs of 0.3
+ * for Python send nothing but such a text.
+ */
+function codeOfStatus(status: number, message: string): ErrorCode {
+  if (status === 404) return aboutTask.test(message) ? 'TASK_NOT_FOUND' : 'ROUTE_NOT_FOUND';
+  if (status === 409 && aboutTask.test(message) && /cancel/i.test(message)) {
+    return 'TASK_NOT_CANCELABLE';
+  }
+  return codesByStatus[status] ?? (status >= 400 && status < 500 ? 'INVALID_REQUEST' : 'INTERNAL');
 }
