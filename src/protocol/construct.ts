@@ -25,7 +25,7 @@ export function file(source: ({ bytes: Uint8Array } | { url: string }) & PartOpt
 }
 
 /** Also works in browsers, which have no `Buffer`. */
-function toBase64(bytes: Uint8Array): string {
+export function toBase64(bytes: Uint8Array): string {
   if (typeof Buffer !== 'undefined') {
     return Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength).toString('base64');
   }

@@ -1,5 +1,5 @@
 import * as fc from 'fast-check';
-import { describe, expect, test } from 'vitest';
+import { describe, expect, test, vi } from 'vitest';
 import { agentCard } from '../testing/card-arbitraries.ts';
 import * as arbitrary from '../testing/arbitraries.ts';
 import type {
@@ -11,7 +11,7 @@ import type {
   TaskPushNotificationConfig,
 } from '../model.ts';
 import type { SendMessageConfiguration, SendMessageRequest } from '../request-model.ts';
-import { type Codec, type Dialect, v03, v03Rest, v1 } from '../index.ts';
+import { type Codec, type Dialect, v03, v03Rest, v03RestTwice, v1 } from '../index.ts';
 
 /** Over text, as on a wire. */
 function overTheWire<T>(codec: Codec<T>, value: T): T {
@@ -180,4 +180,19 @@ test('v1 encodes every value as itself', () => {
     const value = {} as never;
     expect(codec.encode(value, false)).toBe(value);
   }
+});
+
+test('files that are encoded twice need no Buffer, which browsers lack', () => {
+  const sent: Message = { messageId: 'm', role: 'ROLE_USER', parts: [{ raw: '+/8=' }] };
+  vi.stubGlobal('Buffer', undefined);
+  let wire: unknown;
+  let read: unknown;
+  try {
+    wire = v03RestTwice.message.encode(sent);
+    read = v03RestTwice.message.decode(wire);
+  } finally {
+    vi.unstubAllGlobals();
+  }
+  expect(wire).toMatchObject({ content: [{ file: { fileWithBytes: 'Ky84PQ==' } }] });
+  expect(read).toEqual(sent);
 });

@@ -1,3 +1,4 @@
+import { toBase64 } from '../../construct.ts';
 import type { Part } from '../../model.ts';
 import { type FileBytes, legacyData } from '../v03/shape.ts';
 
@@ -13,7 +14,7 @@ export function encodePart(part: Part, fileBytes: FileBytes): object {
 
 function encodeFile({ raw, url = '', mediaType, filename }: Part, fileBytes: FileBytes): object {
   const bytes =
-    raw === undefined || fileBytes === 'once' ? raw : Buffer.from(raw).toString('base64');
+    raw === undefined || fileBytes === 'once' ? raw : toBase64(new TextEncoder().encode(raw));
   return {
     ...(bytes === undefined ? { fileWithUri: url } : { fileWithBytes: bytes }),
     ...(mediaType !== undefined && { mimeType: mediaType }),

@@ -96,10 +96,7 @@ function readFile(reader: Reader, wire: Wire, fileBytes: FileBytes): Part {
   if (bytes !== undefined) {
     const once = requiredBase64(reader, bytes, 'bytes');
     part = {
-      raw:
-        fileBytes === 'once'
-          ? once
-          : requiredBase64(reader, Buffer.from(once, 'base64').toString('latin1'), 'bytes'),
+      raw: fileBytes === 'once' ? once : requiredBase64(reader, atob(once), 'bytes'),
     };
   } else {
     const isUri = typeof uri === 'string' && uri !== '';
