@@ -2,12 +2,17 @@ import { expect, test } from 'vitest';
 import { z } from 'zod';
 import * as legate from '../src/index.ts';
 import * as auth from '../src/auth/index.ts';
+import { fetchAgentCard } from '../src/client/index.ts';
 import { hostOnBus } from '../src/bus/index.ts';
 import { recordedModel, scriptedModel, startScriptedModelServer } from '../src/models/index.ts';
 import { joinPeers } from '../src/peers/index.ts';
 
 const echo = legate.agent({ name: 'echo' }, async () => 'hello');
 const model = scriptedModel([]);
+const card = {
+  name: 'a',
+  supportedInterfaces: [{ url: 'http://localhost', protocolBinding: 'JSONRPC' }],
+};
 
 /** What a program in JavaScript passes, where no compiler looks. */
 function untyped(options: unknown) {
@@ -51,6 +56,16 @@ test.each<[string, () => unknown, string]>([
   ['Runner', () => new legate.Runner(untyped({})), 'new Runner({ agent })'],
   // Without `child` it would fail in the middle of a turn.
   ['serve', () => legate.serve(echo, untyped({ logger: console })), 'pass a logger: createLogger('],
+  [
+    'fetchAgentCard',
+    () => fetchAgentCard('http://localhost', untyped({ fetsh: 1 })),
+    'fetchAgentCard: unknown option "fetsh"; did you mean "fetch"?',
+  ],
+  [
+    'followTask',
+    async () => (await legate.connect(card)).followTask('t', untyped({ timeout: 1 })),
+    'client.followTask: unknown option "timeout"',
+  ],
   ['createLogger', () => legate.createLogger(untyped({ levle: 'debug' })), 'mean "level"?'],
   [
     'loadMemory',

@@ -181,12 +181,12 @@ export class Client implements AsyncDisposable {
 
   /** Like `subscribeToTask`, but yields a task that has already ended instead of throwing. */
   followTask(taskId: string, options: StreamOptions = {}): AsyncGenerator<StreamEvent, void> {
-    return this.#await(taskId, options).events();
+    return this.#await('followTask', taskId, options).events();
   }
 
   /** Waits until a task is terminal or interrupted; returns at once if it already is. */
   async waitForEnd(taskId: string, options: StreamOptions = {}): Promise<Task> {
-    const result = await this.#await(taskId, options).result();
+    const result = await this.#await('waitForEnd', taskId, options).result();
     if ('task' in result) return result.task;
     throw new LegateError('PEER_INVALID', `the peer answered with a message about task ${taskId}`);
   }
@@ -280,8 +280,8 @@ export class Client implements AsyncDisposable {
     return this.#follow(sending(this.#peer, request, this.#cancelOnAbort), delivery, options);
   }
 
-  #await(taskId: string, options: StreamOptions): TaskFollower {
-    checkOptions('client.waitForEnd', options, streamOptionNames);
+  #await(method: string, taskId: string, options: StreamOptions): TaskFollower {
+    checkOptions(`client.${method}`, options, streamOptionNames);
     return this.#follow(awaiting(this.#peer, taskId), new Delivery({ until: 'task' }), options);
   }
 

@@ -57,10 +57,11 @@ export async function connect(
  * returns the same object if the card has not changed.
  * @example const { card } = await fetchAgentCard('https://agent.example')
  */
-export function fetchAgentCard(
+export async function fetchAgentCard(
   agent: string | URL | FetchedCard,
   options: ConnectOptions = {},
 ): Promise<FetchedCard> {
+  checkOptions('fetchAgentCard', options, connectOptionNames);
   const settings = withDefaults(options);
   const address = agent instanceof URL ? agent.href : agent;
   return fetchWithin(address, new Http(settings), settings, options);
