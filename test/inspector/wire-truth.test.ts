@@ -183,8 +183,15 @@ test('an agent is called over gRPC', patient, async () => {
   await open.say('hello');
   await page.locator('.turn').getByText('You said: hello').waitFor();
   await page.getByRole('tab', { name: 'Wire' }).click();
-  const row = page.locator('.wire-row', { hasText: 'GRPC 1.0' }).first();
-  await expect.poll(() => row.locator('.badge').textContent()).toBe('OK');
+  const row = page.locator('.wire-row', { hasText: 'GRPC 1.0' });
+  await expect.poll(() => row.first().locator('.badge').textContent()).toBe('OK');
+
+  await page.getByRole('button', { name: /^Agent: / }).click();
+  await page.getByLabel('Responses').selectOption('whole');
+  await page.getByRole('button', { name: 'Connect' }).click();
+  await open.say('again');
+  const unary = row.filter({ hasText: 'SendMessage' });
+  await expect.poll(() => unary.locator('.badge').textContent()).toBe('OK');
 });
 
 test(

@@ -82,13 +82,21 @@ export function path(texts: TemplateStringsArray, ...values: readonly string[]):
 
 type Body = ReadableStream<Uint8Array> | null;
 
-/** The chunks of a response body; not every browser can iterate over streams. */
+/**
+ * The chunks of a response body; not every browser can iterate over streams. Cancels the body when the
+ * reader leaves early.
+ */
 export async function* chunksOf(body: Body): AsyncGenerator<Uint8Array> {
   const reader = body?.getReader();
-  for (;;) {
-    const chunk = await reader?.read();
-    if (chunk === undefined || chunk.done) return;
-    yield chunk.value;
+  try {
+    for (;;) {
+      const chunk = await reader?.read();
+      if (chunk === undefined || chunk.done) return;
+      yield chunk.value;
+    }
+  } finally {
+    // A stream that failed rejects again.
+    await reader?.cancel().catch(() => undefined);
   }
 }
 

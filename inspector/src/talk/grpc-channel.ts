@@ -55,6 +55,7 @@ async function* exchange(
     { operation, version, binding: 'GRPC' },
   );
   recorded.isStream = operation === 'sendStreamingMessage' || operation === 'subscribeToTask';
+  let problem: string | undefined;
   try {
     const { body } = await request('grpc', {
       method: 'POST',
@@ -76,9 +77,11 @@ async function* exchange(
       log.add(recorded, data);
       yield jsonOf<unknown>(data);
     }
-    log.end(recorded);
   } catch (error) {
-    log.end(recorded, reasonOf(error));
+    problem = reasonOf(error);
     throw error;
+  } finally {
+    // A reader that needs only the first response leaves early.
+    log.end(recorded, problem);
   }
 }
