@@ -138,6 +138,28 @@ describe('addresses and reloads', () => {
     },
   );
 
+  test('messages that were written while the history loads are not lost', patient, async () => {
+    await using server = await inspectedServer();
+    await using open = await openPage(server.url);
+    const { page } = open;
+    await open.say('report');
+    const held = Promise.withResolvers<void>();
+    await page.route(/\/api\/conversations\/./, async (route) => {
+      await held.promise;
+      await route.continue();
+    });
+    await page.reload();
+    const composer = page.locator('.composer-text');
+    for (const text of ['first', 'second']) {
+      await composer.fill(text);
+      await composer.press('Enter');
+      await expect.poll(() => composer.inputValue()).toBe('');
+    }
+    held.resolve();
+    await expect.poll(() => said(page)).toEqual(['report', 'first']);
+    await expect.poll(() => composer.inputValue()).toBe('second');
+  });
+
   test('a task is opened in Talk', patient, async () => {
     await using server = await inspectedServer();
     const client = await connect(server.url);

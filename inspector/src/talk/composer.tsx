@@ -11,6 +11,7 @@ import {
   type Draft,
   emptyDraft,
   isEmpty,
+  joined,
   maxAttached,
   metadataOf,
   partsOf,
@@ -30,7 +31,10 @@ export function Composer({ talk }: { readonly talk: TalkConversation }) {
     if (isEmpty(draft) || isBusy) return;
     try {
       const metadata = metadataOf(draft);
-      void talk.say({ parts: partsOf(draft), ...(metadata !== undefined && { metadata }) });
+      const parts = partsOf(draft);
+      void talk.say({ parts, ...(metadata !== undefined && { metadata }) }).then((isSent) => {
+        if (!isSent) setDraft((newer) => joined(draft, newer));
+      });
       setDraft({ ...emptyDraft, metadata: draft.metadata });
       setProblem('');
     } catch {

@@ -33,6 +33,16 @@ export function isEmpty({ text, files, json }: Draft): boolean {
   return text.trim() === '' && files.length === 0 && json.trim() === '';
 }
 
+/** A draft that was not sent, with what was written since. */
+export function joined(draft: Draft, newer: Draft): Draft {
+  return {
+    text: [draft.text, newer.text].filter((text) => text !== '').join('\n'),
+    files: [...draft.files, ...newer.files],
+    json: newer.json === '' ? draft.json : newer.json,
+    metadata: newer.metadata,
+  };
+}
+
 /** The parts of the message; throws on invalid JSON. */
 export function partsOf(draft: Draft): readonly Part[] {
   const parts: Part[] = [];

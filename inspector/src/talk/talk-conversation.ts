@@ -186,9 +186,13 @@ export class TalkConversation extends Changes {
     this.#opening = { stopping, ended };
   }
 
-  async say({ parts, metadata, shown }: Outgoing): Promise<void> {
+  /**
+   * Sends a message as soon as the history is loaded, and follows its task to its end. Returns false
+   * without sending it if the conversation is busy or read-only by then.
+   */
+  async say({ parts, metadata, shown }: Outgoing): Promise<boolean> {
     await this.#loaded;
-    if (this.isBusy.peek() || this.otherOwner.peek() !== undefined) return;
+    if (this.isBusy.peek() || this.otherOwner.peek() !== undefined) return false;
     const waiting = this.turns.at(-1);
     const contextId = this.contextId.peek();
     const taskId = waiting?.isWaiting === true ? waiting.taskId : undefined;
@@ -207,6 +211,7 @@ export class TalkConversation extends Changes {
         ? client.sendStreamingMessage(request, { signal: stopped })
         : once(client.sendMessage(request, { signal: stopped }));
     });
+    return true;
   }
 
   /** Resubscribes to the last task. */
