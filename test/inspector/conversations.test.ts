@@ -160,6 +160,12 @@ describe('addresses and reloads', () => {
     await expect.poll(() => composer.inputValue()).toBe('second');
   });
 
+  test('a link that was cut off opens its view', patient, async () => {
+    await using server = await inspectedServer();
+    await using open = await openPage(server.url, { hash: '#/tasks/%E0%A4' });
+    await open.page.locator('nav [aria-current=page]', { hasText: 'Tasks' }).waitFor();
+  });
+
   test('a task is opened in Talk', patient, async () => {
     await using server = await inspectedServer();
     const client = await connect(server.url);

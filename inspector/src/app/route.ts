@@ -14,7 +14,17 @@ export const route = signal<Route>(read());
 function read(): Route {
   const [name = '', id = ''] = location.hash.replace(/^#\/?/, '').split('/');
   const view = views.find((one) => one === name) ?? 'talk';
-  return id === '' ? { view } : { view, id: decodeURIComponent(id) };
+  const decoded = decodedOf(id);
+  return decoded === '' ? { view } : { view, id: decoded };
+}
+
+/** Empty if the encoding is invalid, as in a link that was cut off. */
+function decodedOf(id: string): string {
+  try {
+    return decodeURIComponent(id);
+  } catch {
+    return '';
+  }
 }
 
 export function hrefOf({ view, id }: Route): string {
