@@ -230,7 +230,7 @@ test('a stream that was left has no result, and says so', async () => {
   const { client } = await connected();
   const stream = client.stream('count');
   for await (const _ of stream.text) break;
-  await expect(stream.result()).rejects.toThrow(/left before its end/);
+  await expect(stream.result()).rejects.toThrow(/loop over the stream ended early/);
 });
 
 test('options name the conversation and the task that a text belongs to', async () => {

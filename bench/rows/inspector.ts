@@ -36,13 +36,13 @@ export const inspector: Row = {
       }
       return {
         notes: {
-          'pictures/s of the page at rest': idle.perSecond,
-          'pictures/s, all events at once': median(bursts.map(({ perSecond: rate }) => rate)),
+          'frames/s of the page at rest': idle.perSecond,
+          'frames/s, all events at once': median(bursts.map(({ perSecond: rate }) => rate)),
           'seconds until all are shown, all at once': median(bursts.map(({ seconds }) => seconds)),
         },
         verdicts: [
           atLeast(
-            'pictures/s at 1,000 events/s',
+            'frames/s at 1,000 events/s',
             median(streams.map(({ perSecond: rate }) => rate)),
             59,
             '',
@@ -66,10 +66,10 @@ async function say(page: Page, text: string): Promise<void> {
 
 async function draw(page: Page, work: () => Promise<void>): Promise<Drawn> {
   await page.evaluate(() => {
-    const drawn = { pictures: 0, began: performance.now(), isOver: false };
+    const drawn = { frames: 0, startedAt: performance.now(), isOver: false };
     Object.assign(window, { drawn });
     const step = (): void => {
-      drawn.pictures += 1;
+      drawn.frames += 1;
       if (!drawn.isOver) requestAnimationFrame(step);
     };
     requestAnimationFrame(step);
@@ -77,10 +77,10 @@ async function draw(page: Page, work: () => Promise<void>): Promise<Drawn> {
   await work();
   return page.evaluate(() => {
     const { drawn } = window as unknown as {
-      drawn: { pictures: number; began: number; isOver: boolean };
+      drawn: { frames: number; startedAt: number; isOver: boolean };
     };
     drawn.isOver = true;
-    const seconds = (performance.now() - drawn.began) / 1_000;
-    return { perSecond: drawn.pictures / seconds, seconds };
+    const seconds = (performance.now() - drawn.startedAt) / 1_000;
+    return { perSecond: drawn.frames / seconds, seconds };
   });
 }

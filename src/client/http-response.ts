@@ -69,7 +69,7 @@ export async function failureOf(
   const retryAfter = decoded?.retryAfter ?? secondsOf(response, http.now());
   const retryOption = retryAfter !== undefined && { retryAfter };
   if (decoded === undefined) {
-    const what = code === undefined ? ', which is not an A2A answer' : '';
+    const what = code === undefined ? ' without an A2A error' : '';
     return new LegateError(
       code ?? 'PEER_INVALID',
       `${targetOf(request)} answered ${status}${what}${adviceFor(status)}`,

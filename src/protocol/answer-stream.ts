@@ -33,7 +33,7 @@ export class AnswerStream<Result> {
     if (outcome === undefined) {
       throw new LegateError(
         'UNSUPPORTED_OPERATION',
-        'the stream was left before its end, so there is no result; read it to its end, or call result() alone',
+        'the loop over the stream ended early, so there is no result; read the stream to its end, or call only result()',
       );
     }
     if ('error' in outcome) throw outcome.error;

@@ -247,7 +247,7 @@ test('a reload keeps the conversation with an agent elsewhere', patient, async (
   await page.goto(`http://localhost:${inspector.port}/inspect/#/tasks`);
   await page.getByText('keeps its tasks on its own server').waitFor();
   await page.goto(`http://localhost:${inspector.port}/inspect/#/network`);
-  await page.getByText('Only the server of the inspected agent knows who calls it').waitFor();
+  await page.getByText('Only the server of the inspected agent records its callers').waitFor();
   expect(await page.locator('.net-node').count()).toBe(0);
   await page.goto(`http://localhost:${inspector.port}/inspect/#/peers`);
   await page.locator('.pair-detail').getByRole('heading', { name: 'bakery' }).waitFor();

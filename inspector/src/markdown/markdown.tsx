@@ -27,7 +27,7 @@ export function Markdown({ text, isGrowing = false }: MarkdownProps) {
     return (
       <div class="markdown">
         <p class="faint">
-          {text.length.toLocaleString()} characters so far; this is the end of it.
+          {text.length.toLocaleString()} characters so far; only the last part is shown.
         </p>
         <p>{text.slice(-shownOfGrowing)}</p>
       </div>

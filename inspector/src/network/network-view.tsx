@@ -35,7 +35,7 @@ export function NetworkView() {
       <Problem text={problem} />
       {isElsewhere && (
         <Empty icon="network" title="No calls to show">
-          <p class="soft">Only the server of the inspected agent knows who calls it.</p>
+          <p class="soft">Only the server of the inspected agent records its callers.</p>
         </Empty>
       )}
       {value !== undefined && !isElsewhere && (

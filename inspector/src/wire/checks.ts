@@ -187,7 +187,7 @@ export class SequenceCheck {
       const { role } = event.message;
       // In a stored log, a caller's follow-up is a message, too.
       if (role === 'ROLE_USER' && this.#taskId !== undefined) return problems;
-      if (role !== 'ROLE_AGENT') problems.push('message.role: an agent speaks as ROLE_AGENT');
+      if (role !== 'ROLE_AGENT') problems.push('message.role: must be ROLE_AGENT');
       if (!isFirst) problems.push('a message is the only event of its stream');
       return problems;
     }
@@ -201,7 +201,7 @@ export class SequenceCheck {
       const { taskId, contextId, status } = event.statusUpdate;
       this.#checkIds(taskId, contextId, problems);
       if (status.message !== undefined && status.message.role !== 'ROLE_AGENT') {
-        problems.push('statusUpdate.status.message.role: an agent speaks as ROLE_AGENT');
+        problems.push('statusUpdate.status.message.role: must be ROLE_AGENT');
       }
       this.#hasEnded ||= isTerminal(status.state);
     } else this.#checkArtifact(event, problems);
@@ -225,9 +225,10 @@ export class SequenceCheck {
   }
 
   #checkIds(taskId: string, contextId: string, problems: string[]): void {
-    if (this.#taskId !== undefined && taskId !== this.#taskId) problems.push('is of another task');
+    if (this.#taskId !== undefined && taskId !== this.#taskId)
+      problems.push('belongs to another task');
     if (this.#contextId !== undefined && contextId !== this.#contextId) {
-      problems.push('is of another context');
+      problems.push('belongs to another context');
     }
     this.#taskId = taskId;
     this.#contextId = contextId;

@@ -310,7 +310,7 @@ test('a server that is broken on purpose is seen through', patient, async () => 
     'skills[1].description is missing',
     'skills[1].tags is missing',
     'skills[1].id is the id of another skill',
-    'securityRequirements[0] names "key", which no scheme has',
+    'securityRequirements[0] names "key", which securitySchemes does not declare',
     'password is not a member of a card',
   ]);
   for (const { outcome, fix } of report.findings) {

@@ -263,6 +263,6 @@ export class RemoteTask {
 function outcomeUnknown(messageId: string | undefined): LegateError {
   return new LegateError(
     'UNAVAILABLE',
-    `it is not known whether the agent took message ${messageId ?? ''}: the process that sent it stopped before the answer arrived; send the request again if needed`,
+    `unknown whether the agent received ${messageId === undefined ? 'the message' : `message ${messageId}`}: the process that sent it stopped before the response arrived; send the request again if needed`,
   );
 }

@@ -202,7 +202,7 @@ test('a call whose fate cannot be found out ends with that, and is not sent agai
     .poll(async () => (await invoker.find(left?.id ?? ''))?.outcome)
     .toMatchObject({
       end: 'error',
-      text: expect.stringContaining('not known whether the agent took message') as string,
+      text: expect.stringContaining('unknown whether the agent received message') as string,
     });
   expect(paths(':send')).toHaveLength(1);
 });

@@ -110,8 +110,8 @@ function* memberProblems(
 
 const hints: Readonly<Record<string, string>> = {
   supportedInterfaces: 'list at least one interface',
-  protocolBinding: 'say JSONRPC, HTTP+JSON or GRPC',
-  protocolVersion: 'say for instance 1.0',
+  protocolBinding: 'use JSONRPC, HTTP+JSON or GRPC',
+  protocolVersion: 'use for instance 1.0',
   capabilities: 'give an object, empty where there are none',
   defaultInputModes: 'list media types, for instance text/plain',
   defaultOutputModes: 'list media types, for instance text/plain',
@@ -153,13 +153,13 @@ function* interfaces(card: Wire): Generator<CardProblem> {
       } else if (isExposed(String(one['url']))) {
         yield warning(
           `${path}.url`,
-          'is plain http beyond this machine',
+          'is unencrypted http to another machine',
           'serve https: tasks and credentials travel here',
         );
       }
     }
     if (!isVersion(one['protocolVersion'])) {
-      yield warning(`${path}.protocolVersion`, 'is not Major.Minor', 'say for instance 1.0');
+      yield warning(`${path}.protocolVersion`, 'is not Major.Minor', 'use for instance 1.0');
     }
   }
 }
@@ -218,7 +218,7 @@ function* security(card: Wire): Generator<CardProblem> {
       if (Object.hasOwn(schemes, name)) continue;
       yield warning(
         `securityRequirements[${index}]`,
-        `names ${JSON.stringify(name.slice(0, 80))}, which no scheme has`,
+        `names ${JSON.stringify(name.slice(0, 80))}, which securitySchemes does not declare`,
         'declare the scheme in securitySchemes',
       );
     }

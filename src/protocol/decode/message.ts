@@ -39,7 +39,7 @@ export function readMessage(reader: Reader, wire: Wire, shape: Shape): Message {
 export function readClientMessage(reader: Reader, wire: Wire, shape: Shape): Message {
   const message = readMessage(reader, wire, shape);
   if (message.role !== 'ROLE_USER') {
-    reader.fail('role', 'must be the user role: a client speaks for the user');
+    reader.fail('role', 'must be the user role: clients send only user messages');
   }
   return message;
 }
