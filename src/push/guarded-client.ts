@@ -131,7 +131,7 @@ export class GuardedClient {
       signal: request.signal,
     });
     outgoing.once('response', resolve);
-    // An answer that is no response, such as 101, closes the request without an error.
+    // Node closes the request without an error if the answer is a protocol switch (101).
     outgoing.once('close', () => reject(new Error('the connection was closed without a response')));
     outgoing.on('error', (error: NodeJS.ErrnoException) => {
       const isStale = outgoing.reusedSocket && error.code === 'ECONNRESET';

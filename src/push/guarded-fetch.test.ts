@@ -164,7 +164,9 @@ test('a compressed answer is refused: none was asked for', async () => {
       response.writeHead(200, { 'content-encoding': 'gzip' }).end(gzipSync('x'));
     },
     async (fetch, url) => {
-      await expect(fetch(url)).rejects.toThrow('returned content-encoding gzip, but the request accepts only identity');
+      await expect(fetch(url)).rejects.toThrow(
+        'returned content-encoding gzip, but the request accepts only identity',
+      );
     },
   );
 });
