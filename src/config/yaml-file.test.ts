@@ -79,8 +79,8 @@ test('without an environment variables are text, and so is what escapes them', (
 
 test('keys that are there twice are reported at the second one', () => {
   expect(parse('a: 1\nb:\n  c: 1\n  c: 2\na: 3\n').problems).toEqual([
-    'a.yml:4:3 b.c: "c" is there twice; keep one of them',
-    'a.yml:5:1 a: "a" is there twice; keep one of them',
+    'a.yml:4:3 b.c: duplicate key "c"; keep one of them',
+    'a.yml:5:1 a: duplicate key "a"; keep one of them',
   ]);
 });
 

@@ -283,7 +283,7 @@ export class Values {
       } else if (keys.has(key)) {
         const severity = this.#areDuplicatesFatal ? 'error' : 'not fatal';
         const hint = 'keep one of them';
-        this.#report(at, `"${key}" is there twice`, hint, [...path, key], severity);
+        this.#report(at, `duplicate key "${key}"`, hint, [...path, key], severity);
       } else {
         keys.add(key);
         result[key] = this.#value(pair.value, [...path, key], at);

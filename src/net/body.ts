@@ -29,11 +29,9 @@ function parseNetwork(address: string): string {
 /** Unfinished request bodies use the whole memory budget of the process. */
 export class BodyBudgetExceeded extends LegateError {
   constructor() {
-    super(
-      'UNAVAILABLE',
-      'the server is reading as many request bodies as it has memory for; send the request again',
-      { retryAfter: 1 },
-    );
+    super('UNAVAILABLE', 'the memory budget for request bodies is used up; retry in a second', {
+      retryAfter: 1,
+    });
   }
 }
 

@@ -9,7 +9,7 @@ const believedMs = 1_000;
 const writeEveryMs = 10_000;
 /** A store that takes longer to answer is not ready, in milliseconds. */
 const timeoutMs = 2_000;
-const leaving = 'the server is about to stop';
+const leaving = 'the server is shutting down';
 
 /** The result of `/ready`. */
 export interface ReadyReport {

@@ -199,7 +199,7 @@ export class Admissions {
         insteadOfAgent: engineEnd(
           'failed',
           'context_limit',
-          'The assistant is serving as many conversations as it may. Try again later.',
+          'The agent has reached its limit of open conversations. Try again later.',
         ),
       }),
     });
@@ -291,7 +291,7 @@ export class Admissions {
           this.#settings.logger.warn({ taskId: outcome.taskId }, 'tasks.message.in_flight');
           throw new LegateError(
             'MESSAGE_IN_FLIGHT',
-            'this message is being worked on; ask again when its task has come to an end',
+            'this message is still being processed; get its task, or retry once it has ended',
             { metadata: { taskId: outcome.taskId }, retryAfter: 1 },
           );
         }
@@ -304,7 +304,7 @@ export class Admissions {
       case 'reused':
         throw new LegateError(
           'MESSAGE_ID_REUSED',
-          'message.messageId: was used before for a message with another content; give each message an id of its own',
+          'message.messageId: is already used by a message with different content; use a unique id for each message',
         );
       case 'task-ended':
         throw taskEnded(taskId);
@@ -360,7 +360,7 @@ export function hasMessage({ history }: Task, messageId: string): boolean {
 export function taskEnded(taskId: string): LegateError {
   return new LegateError(
     'UNSUPPORTED_OPERATION',
-    `task ${taskId} has ended and takes no more messages; send one without taskId to start a new task`,
+    `task ${taskId} has ended and accepts no more messages; send one without taskId to start a new task`,
     { metadata: { taskId } },
   );
 }
@@ -370,9 +370,7 @@ const unavailableRetrySeconds = 5;
 
 /** The error for messages that arrive while the process stops. */
 export function stopping(): LegateError {
-  return new LegateError(
-    'UNAVAILABLE',
-    'this process is stopping and starts nothing more; ask again, another one will answer',
-    { retryAfter: 1 },
-  );
+  return new LegateError('UNAVAILABLE', 'the server is shutting down; retry the request', {
+    retryAfter: 1,
+  });
 }

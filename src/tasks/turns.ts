@@ -177,7 +177,7 @@ export class Turns {
         const end = engineEnd(
           'failed',
           'interrupted',
-          `The task failed ${maxAttempts} times without an end.`,
+          `The task was interrupted ${maxAttempts} times and is not retried again.`,
         );
         return await this.#endWith(turn, record, end);
       }

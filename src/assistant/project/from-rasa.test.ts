@@ -475,8 +475,8 @@ test('a key that is written twice in the domain or in a flow keeps the project r
   });
   expect(isBuilt).toBe(true);
   expect(problems).toEqual([
-    'data/flows.yml:4:5 flows.hi.description: "description" is there twice; keep one of them',
-    'domain.yml:1:37 responses.utter_hi: "utter_hi" is there twice; keep one of them',
+    'data/flows.yml:4:5 flows.hi.description: duplicate key "description"; keep one of them',
+    'domain.yml:1:37 responses.utter_hi: duplicate key "utter_hi"; keep one of them',
   ]);
   expect(project.flows.get('hi')?.description).toBe('Say hi.');
 });
