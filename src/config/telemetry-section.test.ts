@@ -54,7 +54,11 @@ test.each([
   ['otlp: {}', 'endpoints.yml:1:1 otlp: "endpoint" is missing'],
   [
     'otlp: {endpoint: localhost}',
-    'endpoints.yml:1:18 otlp.endpoint: must be an http or https URL, such as http://localhost:4318',
+    'endpoints.yml:1:18 otlp.endpoint: must be a URL that starts with http:// or https://',
+  ],
+  [
+    'otlp: {endpoint: "https://u:p@collector"}',
+    'endpoints.yml:1:18 otlp.endpoint: must not hold a user name or a password; configure authentication instead',
   ],
   [
     'otlp: {endpoint: "http://c", headers: {x-token: hunter2}}',

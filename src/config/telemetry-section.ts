@@ -1,5 +1,6 @@
 import { isEncryptedOrLocal } from '../protocol/index.ts';
 import type { Section } from './field.ts';
+import { readUrl } from './url-field.ts';
 
 const accesses = ['callers', 'local', 'public'] as const;
 
@@ -68,11 +69,7 @@ function readPrometheus(section: Section): TelemetrySettings['prometheus'] {
 
 function readOtlp(section: Section): OtlpSettings | undefined {
   const field = section.require('endpoint');
-  const endpoint = field?.name();
-  const url = endpoint === undefined ? undefined : URL.parse(endpoint);
-  if (endpoint !== undefined && (url === null || !/^https?:$/.test(url?.protocol ?? ''))) {
-    field?.error('must be an http or https URL, such as http://localhost:4318');
-  }
+  const endpoint = readUrl(field);
   const seconds = { minimum: 0.1, maximum: 3_600 };
   const settings = {
     // Headers of collectors are mostly credentials, so their values must come from the environment.
@@ -84,7 +81,7 @@ function readOtlp(section: Section): OtlpSettings | undefined {
     timeoutSeconds: section.number('timeout_seconds', seconds),
     maxQueue: section.number('max_queue', { minimum: 1, maximum: 1_000_000, isInteger: true }),
   };
-  const isReadable = url?.protocol === 'http:' && !isEncryptedOrLocal(url);
+  const isReadable = endpoint !== undefined && !isEncryptedOrLocal(new URL(endpoint));
   if (isReadable && Object.keys(settings.headers).length > 0) {
     field?.error('headers are not sent over plain http to other machines', 'use https');
   }
