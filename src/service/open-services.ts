@@ -15,6 +15,7 @@ import { defaultLogger, type Logger, startTelemetry, type Telemetry } from '../t
 import { AuditLog } from './audit.ts';
 import { cardOf, Cards } from './cards.ts';
 import { Load } from './load.ts';
+import { Opened } from './opened.ts';
 import type { AgentOptions, SharedOptions } from './options.ts';
 import { PushService } from './push-service.ts';
 import { Readiness } from './readiness.ts';
@@ -67,12 +68,14 @@ export async function openServices(
   let unobserve = (): void => {};
   const close = async (): Promise<void> => {
     unobserve();
-    await drain({ graceMs: 0 });
+    // Closed in reverse order, even if one fails: without its store, no engine can retire its replica.
+    await using opened = new Opened();
+    if (isOwnStore) opened.defer(() => store.close());
+    if (telemetry !== undefined) opened.use(telemetry);
+    for (const { engine } of services.toReversed()) opened.defer(() => engine.stop());
     // The claims of webhooks end with the replica, so they are settled before it retires.
-    await push?.stop();
-    for (const { engine } of services) await engine.stop();
-    await telemetry?.close();
-    if (isOwnStore) await store.close();
+    opened.defer(async () => push?.stop());
+    opened.defer(() => drain({ graceMs: 0 }));
   };
   try {
     if (options.telemetry !== undefined) {
@@ -105,7 +108,8 @@ export async function openServices(
       services.push(await openService(each, shared, name));
     }
   } catch (error) {
-    await close();
+    // The error of the start is the cause of errors while closing.
+    await close().catch(() => undefined);
     throw error;
   }
   push?.start();
