@@ -42,6 +42,12 @@ test('however many clients are refused, the lines are bounded', () => {
     audit.denied(limited, { address: `192.0.${index >> 8}.${index & 255}`, what: 'POST /' });
   }
   expect(lines).toHaveLength(1_001);
+  vi.advanceTimersByTime(10_000);
+  const shared = { audit: 'denied', code: 'RATE_LIMITED', event: 'audit.limited' };
+  expect(lines.slice(1_000)).toEqual([
+    { ...shared, refused: 1 },
+    { ...shared, refused: 3_999 },
+  ]);
 });
 
 test('refused credentials are logged one by one', () => {

@@ -46,9 +46,9 @@ export class AuditLog {
     if (event === undefined) return undefined;
     denials.add(1, { code: error.code });
     const { address, what, caller } = request;
+    const common = { audit: 'denied', code: error.code };
     const fields = {
-      audit: 'denied',
-      code: error.code,
+      ...common,
       what,
       address,
       ...(caller !== undefined && {
@@ -61,7 +61,7 @@ export class AuditLog {
     };
     if (!summarised.has(event)) return this.#logger.warn(fields, event);
     const client = JSON.stringify([address, caller?.tenant, caller?.subject]);
-    return this.#summary.warn(fields, event, client);
+    return this.#summary.warn(fields, event, client, common);
   }
 
   /** Logs an action of an operator, such as a server without authentication. */

@@ -21,11 +21,15 @@ export class LogSummary {
     this.#countName = countName;
   }
 
-  /** Each line has the `fields` of the first warning. `source` is never logged. */
-  warn(fields: object, event: string, source = ''): void {
+  /**
+   * Each line has the fields of the first warning. `source` is never logged. `common` are the fields that
+   * do not depend on the source: the summary of further sources has only these.
+   */
+  warn(all: object, event: string, source = '', common = all): void {
     const own = JSON.stringify([event, source]);
     const isKnown = this.#counts.has(own) || this.#counts.size < maxSources;
     const key = isKnown ? own : event;
+    const fields = isKnown ? all : common;
     const count = this.#counts.get(key);
     this.#counts.set(key, (count ?? 0) + 1);
     if (count !== undefined) return;
