@@ -1,8 +1,9 @@
 import { expect, test } from 'vitest';
 import { z } from 'zod';
 import { type ScriptedReply, scriptedModel } from '../../models/index.ts';
-import { LegateError } from '../../protocol/index.ts';
+import { LegateError, textOf } from '../../protocol/index.ts';
 import { createLogger } from '../../telemetry/index.ts';
+import type { Turn } from '../agent.ts';
 import { tool } from '../tools/tool.ts';
 import { Conversation } from '../testing/conversation.ts';
 import { llmAgent } from './llm-agent.ts';
@@ -247,6 +248,20 @@ test('the instruction is filled from the session, by scope', async () => {
   });
   const forgetful = llmAgent({ name: 'b', model, instruction: 'About {topic}' });
   await expect(new Conversation(forgetful).say('Hi')).rejects.toThrow(/state key "topic"/);
+});
+
+test('the result of an instruction function is not filled from the session', async () => {
+  const model = scriptedModel(['ok']);
+  const instruction = ({ message }: Turn) => `The user wrote: ${textOf(message)}`;
+  const conversation = new Conversation(llmAgent({ name: 'a', model, instruction }));
+  const first = conversation.turn('set');
+  first.session.set('user:pin', '1234');
+  await conversation.save(first, {});
+  await conversation.say('My {user:pin} and {x}');
+  expect(model.requests[0]?.messages[0]).toEqual({
+    role: 'system',
+    text: 'The user wrote: My {user:pin} and {x}',
+  });
 });
 
 test('the answer is saved under the output key, and tools reach the session', async () => {

@@ -347,8 +347,11 @@ export class LlmRun {
 
   async #instruction(model: LanguageModelV4): Promise<string> {
     const { instruction } = this.#settings;
-    const template = typeof instruction === 'string' ? instruction : await instruction(this.#turn);
-    const text = await renderInstruction(template, this.#turn.session);
+    // The result of a function can contain text of users, which must not read the session.
+    const text =
+      typeof instruction === 'string'
+        ? await renderInstruction(instruction, this.#turn.session)
+        : await instruction(this.#turn);
     if (this.#schema === undefined || responseFormat(model, this.#schema) !== undefined)
       return text;
     return `${text}\n\n${formatInstruction(this.#schema)}`.trimStart();

@@ -130,8 +130,9 @@ export interface LlmAgentOptions extends AgentOptions, LlmCallbacks {
    */
   readonly model: ModelSource;
   /**
-   * The system prompt. `{key}` is filled from the session, `{key?}` can be missing. Keys can have the
-   * scopes `app:`, `user:` and `temp:`. @default ''
+   * The system prompt. In a string, `{key}` is filled from the session, `{key?}` can be missing. Keys can
+   * have the scopes `app:`, `user:` and `temp:`. The result of a function is used unchanged: read
+   * `turn.session` in it. @default ''
    */
   readonly instruction?: string | ((turn: Turn) => string | Promise<string>);
   /**
