@@ -345,6 +345,41 @@ test('operations are chosen by name', async () => {
   );
 });
 
+test('the limits of a large API count only the operations that are chosen', async () => {
+  const large = {
+    ...pets,
+    components: {
+      schemas: {
+        Wide: {
+          type: 'object',
+          properties: Object.fromEntries(
+            Array.from({ length: 100 }, (_, at) => [`p${at}`, { type: 'string' }]),
+          ),
+        },
+      },
+    },
+    paths: Object.fromEntries(
+      Array.from({ length: 600 }, (_, at) => [
+        `/things/${at}`,
+        {
+          post: {
+            operationId: `make${at}`,
+            requestBody: {
+              content: { 'application/json': { schema: { $ref: '#/components/schemas/Wide' } } },
+            },
+          },
+        },
+      ]),
+    ),
+  };
+  expect((await toolsOf({ include: ['make599'] }, large)).tools).toMatchObject([
+    { name: 'make599' },
+  ]);
+  expect(() => openApiTools(large)).toThrow(
+    'the API has 600 operations, more than the limit of 512; include some',
+  );
+});
+
 test('what cannot work is refused when it is made', () => {
   expect(() => openApiTools({ swagger: '2.0' })).toThrow(/not an OpenAPI 3/);
   expect(() => openApiTools({ ...pets, servers: [{ url: '/v1' }] })).toThrow(/set baseUrl/);

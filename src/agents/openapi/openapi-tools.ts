@@ -8,7 +8,7 @@ import {
 import type { CredentialProvider } from '../tools/credentials.ts';
 import { type Tool, tool } from '../tools/tool.ts';
 import type { ToolSet } from '../tools/tool-set.ts';
-import { apiDocument, type Operation, readOperations } from './operation.ts';
+import { apiDocument, listOperations, type Operation, readOperation } from './operation.ts';
 import {
   type ApiAnswer,
   type ApiRequest,
@@ -84,23 +84,26 @@ export function openApiTools(document: JsonObject, options: OpenApiToolsOptions 
     throw invalidConfiguration('not an OpenAPI 3 description: "openapi" must start with 3.');
   }
   const resolver = new SchemaResolver(document);
-  const operations = readOperations(read.data, resolver);
-  if (operations.length > maxOperations) {
+  const listed = listOperations(read.data, resolver);
+  const { include, exclude = [] } = options;
+  const wanted = listed.filter(({ name }) =>
+    include === undefined ? !exclude.includes(name) : include.includes(name),
+  );
+  if (wanted.length > maxOperations) {
     throw invalidConfiguration(
-      `the API has ${operations.length} operations, more than the ${maxOperations} taken; include some`,
+      `the API has ${wanted.length} operations, more than the limit of ${maxOperations}; include some`,
     );
   }
-  const { include, exclude = [] } = options;
-  const isWanted = ({ name }: Operation): boolean =>
-    include === undefined ? !exclude.includes(name) : include.includes(name);
+  const operations = wanted.flatMap((each) => readOperation(each, read.data, resolver) ?? []);
   const missing = (include ?? []).filter((name) => !operations.some((each) => each.name === name));
   if (missing.length > 0) {
-    const there = operations.map(({ name }) => name).join(', ');
+    const names = listed.map(({ name }) => name).filter((name) => !missing.includes(name));
+    const there = names.slice(0, maxOperations).join(', ');
     throw invalidConfiguration(
       `the API has no operation named ${missing.join(', ')}; it has ${there}`,
     );
   }
-  const tools = operations.filter(isWanted).map((operation) => {
+  const tools = operations.map((operation) => {
     const schemes = schemesOf(operation, read.data, resolver);
     return toTool(operation, schemes, addressOf(operation, options), options);
   });

@@ -84,41 +84,57 @@ export interface Operation {
   readonly server: string | undefined;
 }
 
-/** All operations of a document that can be called with plain values. */
-export function readOperations(
+/** An operation whose parameters and schemas have not been read. */
+export interface ListedOperation {
+  readonly name: string;
+  readonly method: (typeof methods)[number];
+  readonly path: string;
+  readonly shared: z.infer<typeof pathItem>;
+  readonly operation: z.infer<typeof apiOperation>;
+}
+
+/** All operations of a document. */
+export function listOperations(
   document: ApiDocument,
   resolver: SchemaResolver,
-): readonly Operation[] {
+): readonly ListedOperation[] {
   return Object.entries(document.paths).flatMap(([path, value]) => {
     const item = resolver.follow(value);
     if (item === undefined || !path.startsWith('/')) return [];
     const shared = pathItem.parse(item);
-    return methods.flatMap((method): readonly Operation[] => {
+    return methods.flatMap((method): readonly ListedOperation[] => {
       const found = resolver.follow(item[method]);
       if (found === undefined) return [];
       const operation = apiOperation.parse(found);
-      const body = readBody(operation.requestBody, resolver);
-      // Skip bodies that cannot be built from plain values, usually files.
-      if (body === 'unsupported') return [];
-      const given = [...shared.parameters, ...operation.parameters];
-      const parameters = readParameters(given, resolver);
-      const { operationId = `${method}_${path}`, summary, description } = operation;
-      const lines = [summary, description].filter((each) => each !== undefined && each !== '');
-      return [
-        {
-          name: nameOf(operationId),
-          description: lines.length > 0 ? lines.join('\n') : `${method.toUpperCase()} ${path}`,
-          method,
-          path,
-          parameters,
-          bodyKind: body?.kind,
-          inputSchema: inputSchemaOf(parameters, body),
-          security: operation.security ?? document.security ?? [],
-          server: serverIn(operation) ?? serverIn(shared) ?? serverIn(document),
-        },
-      ];
+      const name = nameOf(operation.operationId ?? `${method}_${path}`);
+      return [{ name, method, path, shared, operation }];
     });
   });
+}
+
+/** Reads an operation; undefined if it cannot be called with plain values. */
+export function readOperation(
+  { name, method, path, shared, operation }: ListedOperation,
+  document: ApiDocument,
+  resolver: SchemaResolver,
+): Operation | undefined {
+  const body = readBody(operation.requestBody, resolver);
+  // Skip bodies that cannot be built from plain values, usually files.
+  if (body === 'unsupported') return undefined;
+  const parameters = readParameters([...shared.parameters, ...operation.parameters], resolver);
+  const { summary, description } = operation;
+  const lines = [summary, description].filter((each) => each !== undefined && each !== '');
+  return {
+    name,
+    description: lines.length > 0 ? lines.join('\n') : `${method.toUpperCase()} ${path}`,
+    method,
+    path,
+    parameters,
+    bodyKind: body?.kind,
+    inputSchema: inputSchemaOf(parameters, body),
+    security: operation.security ?? document.security ?? [],
+    server: serverIn(operation) ?? serverIn(shared) ?? serverIn(document),
+  };
 }
 
 function inputSchemaOf(parameters: readonly Parameter[], body: Body | undefined): JsonObject {
