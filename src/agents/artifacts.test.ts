@@ -39,6 +39,7 @@ test('names are found where they were saved: in the session, or with the user', 
   expect(await artifacts.list(bob)).toEqual([]);
   const nobody = { ...scope, caller: { tenant: '', subject: '' } };
   await artifacts.save(nobody, 'user:mine', [{ text: 'z' }]);
+  expect(await artifacts.list(nobody)).toEqual(['user:mine']);
   expect(await artifacts.load({ ...nobody, sessionId: 's2' }, 'user:mine')).toBeUndefined();
 });
 

@@ -106,7 +106,8 @@ export class Artifacts {
   /** The names of the artifacts of the session and of the user, sorted. */
   async list(scope: ArtifactScope): Promise<readonly string[]> {
     const names: string[] = [];
-    for (const prefix of [prefixOf(scope, ''), prefixOf(scope, 'user:')]) {
+    // The two are the same for anonymous users.
+    for (const prefix of new Set([prefixOf(scope, ''), prefixOf(scope, 'user:')])) {
       for await (const key of this.#heads.keys(`${prefix}h`))
         names.push(key.slice(prefix.length + 1));
     }
