@@ -78,6 +78,19 @@ test('client credentials are exchanged once, and again when the token expires or
   expect(await headers({ ...ask, isRejected: true })).toEqual({ Authorization: 'Bearer token-3' });
 });
 
+test('a token of a minute is used for half of its life', async () => {
+  await using server = await tokenServer((count) => ({
+    body: JSON.stringify({ access_token: `token-${count}`, expires_in: 60 }),
+  }));
+  let now = 0;
+  const headers = authenticationHeaders(oauth(server.url), { clock: { now: () => now } });
+  await headers(ask);
+  now = 29_000;
+  expect(await headers(ask)).toEqual({ Authorization: 'Bearer token-1' });
+  now = 31_000;
+  expect(await headers(ask)).toEqual({ Authorization: 'Bearer token-2' });
+});
+
 for (const [name, answer, message] of [
   [
     'refuses us',

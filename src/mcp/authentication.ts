@@ -50,9 +50,7 @@ export function authenticationHeaders(
     case 'api_key': {
       const { key, headerName = 'Authorization', headerFormat = 'Bearer {key}' } = authentication;
       if (!headerFormat.includes('{key}')) {
-        throw invalidConfiguration(
-          'the format of an API key header must say where the key goes, with {key}',
-        );
+        throw invalidConfiguration('the format of an API key header must contain {key}');
       }
       const headers = { [headerName]: headerFormat.replaceAll('{key}', () => key) };
       return () => headers;
@@ -74,12 +72,15 @@ type ClientCredentials = Extract<Authentication, { kind: 'oauth' }>;
 
 interface Token {
   readonly value: string;
-  /** Milliseconds since 1970. */
-  readonly expiresAt: number;
+  /** Milliseconds since 1970; some time before it expires. */
+  readonly renewAt: number;
 }
 
-/** A token that expires this soon could expire before the server checks it. */
-const leewayMs = 60_000;
+/**
+ * A token that expires this soon could expire before the server checks it. For a token of less than two
+ * minutes, half of its life.
+ */
+const maxLeewayMs = 60_000;
 /** The lifetime of a token whose response has no `expires_in`. */
 const assumedLifeMs = 300_000;
 const maxAnswerSize = 64 * 1024;
@@ -110,7 +111,7 @@ class TokenSource {
   async token({ isRejected = false } = {}): Promise<string> {
     if (isRejected) this.#token = undefined;
     const known = this.#token;
-    if (known !== undefined && known.expiresAt - leewayMs > this.#clock.now()) return known.value;
+    if (known !== undefined && known.renewAt > this.#clock.now()) return known.value;
     this.#fetching ??= this.#request().finally(() => {
       this.#fetching = undefined;
     });
@@ -160,7 +161,8 @@ class TokenSource {
     }
     const life = Number(seconds);
     const lifeMs = Number.isFinite(life) && life > 0 ? life * 1000 : assumedLifeMs;
-    return { value, expiresAt: this.#clock.now() + lifeMs };
+    const leewayMs = Math.min(maxLeewayMs, lifeMs / 2);
+    return { value, renewAt: this.#clock.now() + lifeMs - leewayMs };
   }
 
   #failure(
