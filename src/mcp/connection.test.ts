@@ -4,7 +4,9 @@ import { join } from 'node:path';
 import { afterEach, expect, onTestFinished, test } from 'vitest';
 import type { Logger } from '../telemetry/index.ts';
 import { silentLogger } from '../telemetry/index.ts';
+import { authenticationHeaders } from './authentication.ts';
 import { McpConnection } from './connection.ts';
+import { authenticated } from './open-transport.ts';
 import type { McpServerConfig, McpStdioServer } from './server-config.ts';
 import { startHttpSample } from './testing/http-server.ts';
 import { metaOf, selectTools } from './tool-set.ts';
@@ -185,7 +187,7 @@ test('the list of tools is kept for its time', async () => {
 test('too many tools are refused', async () => {
   await using server = await startHttpSample();
   const connection = connectionTo({ name: 'sample', url: server.url, maxTools: 5 });
-  await expect(connection.tools()).rejects.toThrow(/offers 6 tools, more than the 5/);
+  await expect(connection.tools()).rejects.toThrow(/offers 6 tools, more than the limit of 5/);
 });
 
 test('a program that died is started again for the next call, but not for the one that killed it', async () => {
@@ -230,6 +232,58 @@ test('a connection is tried several times', async () => {
   const connection = connectionTo({ name: 'sample', url: server.url, maxRetries: 3 });
   await connection.connect();
   expect(refusals).toBeLessThan(0);
+});
+
+test('an abort ends the wait for a connection', async () => {
+  const asked = Promise.withResolvers<void>();
+  const answer = Promise.withResolvers<never>();
+  const fetch = () => {
+    asked.resolve();
+    return answer.promise;
+  };
+  const connection = connectionTo({ name: 'sample', url: 'http://127.0.0.1:1', fetch });
+  const caller = new AbortController();
+  const { signal } = caller;
+  const waiting = [connection.tools({ signal }), connection.call({ name: 'add' }, {}, { signal })];
+  const ended = Promise.allSettled(waiting);
+  await asked.promise;
+  caller.abort(new Error('the caller left'));
+  const reason = expect.objectContaining({ message: 'the caller left' });
+  expect(await ended).toEqual(waiting.map(() => ({ status: 'rejected', reason })));
+  answer.reject(new TypeError('fetch failed'));
+});
+
+test('a token that another request has renewed is not renewed again', async () => {
+  let tokens = 0;
+  const answers: ((status: number) => void)[] = [];
+  const fetch = async (input: RequestInfo | URL) => {
+    if (new URL(input instanceof Request ? input.url : input).pathname === '/token') {
+      tokens += 1;
+      return Response.json({ access_token: `token-${tokens}`, expires_in: 3600 });
+    }
+    const status = await new Promise<number>((resolve) => answers.push(resolve));
+    return new Response(null, { status });
+  };
+  const origin = 'http://127.0.0.1:1';
+  const oauth = { clientId: 'c', clientSecret: 's', tokenUrl: `${origin}/token` };
+  const provider = authenticationHeaders({ kind: 'oauth', ...oauth }, { fetch });
+  const send = authenticated(fetch, provider, new URL(origin));
+  const answer = async (status: number) => {
+    await expect.poll(() => answers.length).toBeGreaterThan(0);
+    answers.shift()?.(status);
+  };
+  const first = send(origin);
+  await expect.poll(() => answers.length).toBe(1);
+  const second = send(origin);
+  await expect.poll(() => answers.length).toBe(2);
+  const [answerFirst, answerSecond] = answers.splice(0);
+  answerFirst?.(401);
+  await answer(200);
+  expect((await first).status).toBe(200);
+  answerSecond?.(401);
+  await answer(200);
+  expect((await second).status).toBe(200);
+  expect(tokens).toBe(2);
 });
 
 test('credentials go along in the header that is named, and are renewed when refused', async () => {

@@ -1,7 +1,7 @@
 import type { Client, jsonSchemaValidator, Tool } from '@modelcontextprotocol/client';
 import { errorMessage, isJsonObject, type JsonObject, LegateError } from '../protocol/index.ts';
 import { defaultLogger, type Logger, traced, traceHeaders } from '../telemetry/index.ts';
-import { backoff, retry } from '../time/index.ts';
+import { backoff, retry, until } from '../time/index.ts';
 import { type OpenTransport, transportOf } from './open-transport.ts';
 import { outputValidator } from './output-validator.ts';
 import { type McpToolResult, toResult } from './result.ts';
@@ -74,12 +74,12 @@ export class McpConnection implements AsyncDisposable {
     if (known !== undefined && this.#clock.now() - known.at < listTtlMs) return known.list;
     const { tools } = await this.#attempt(
       (client) => client.listTools(undefined, { timeout, ...options, cacheMode: 'refresh' }),
-      true,
+      { isRepeatable: true, ...options },
     );
     if (tools.length > maxTools) {
       throw new LegateError(
         'PEER_INVALID',
-        `MCP server "${this.name}" offers ${tools.length} tools, more than the ${maxTools} taken (maxTools)`,
+        `MCP server "${this.name}" offers ${tools.length} tools, more than the limit of ${maxTools} (maxTools)`,
       );
     }
     const list = tools.map(toInfo);
@@ -127,7 +127,7 @@ export class McpConnection implements AsyncDisposable {
             ...(signal !== undefined && { signal }),
           },
         ),
-      isRepeatable,
+      { isRepeatable, ...(signal !== undefined && { signal }) },
     );
     return toResult(result);
   }
@@ -150,10 +150,14 @@ export class McpConnection implements AsyncDisposable {
   }
 
   /** Runs a request, and retries it once over a new connection if that is safe. */
-  async #attempt<T>(run: (client: Client) => Promise<T>, isRepeatable: boolean): Promise<T> {
+  async #attempt<T>(
+    run: (client: Client) => Promise<T>,
+    { isRepeatable, signal }: { readonly isRepeatable: boolean; readonly signal?: AbortSignal },
+  ): Promise<T> {
     const sdk = await import('@modelcontextprotocol/client');
     const attempt = async (isLast: boolean): Promise<T> => {
-      const client = await this.#client();
+      // Other callers may wait for the same connection, so an abort ends only the wait.
+      const client = await until(this.#client(), signal);
       try {
         return await run(client);
       } catch (error) {

@@ -1,3 +1,4 @@
+import { isDeepStrictEqual } from 'node:util';
 import type { StdioClientTransport } from '@modelcontextprotocol/client/stdio';
 import type { Transport } from '@modelcontextprotocol/client';
 import type { HeaderProvider } from '../client/index.ts';
@@ -47,28 +48,27 @@ function parseUrl({ url, name }: McpHttpServer): URL {
 }
 
 /** Adds credentials to requests to the server's origin. After a 401, renews them and retries once. */
-function authenticated(
+export function authenticated(
   fetch: typeof globalThis.fetch,
   provider: HeaderProvider,
   server: URL,
 ): typeof globalThis.fetch {
-  const send = async (
-    input: RequestInfo | URL,
-    init: RequestInit = {},
-    isRejected = false,
-  ): Promise<Response> => {
-    const url = new URL(input instanceof Request ? input.url : input);
-    if (url.origin !== server.origin) return fetch(input, init);
-    const headers = new Headers(init.headers);
-    const given = await provider({ url: url.origin + url.pathname, isRejected });
-    for (const [name, value] of Object.entries(given)) headers.set(name, value);
-    return fetch(input, { ...init, headers });
-  };
-  return async (input, init) => {
-    const response = await send(input, init);
+  return async (input, init = {}) => {
+    const { origin, pathname } = new URL(input instanceof Request ? input.url : input);
+    if (origin !== server.origin) return fetch(input, init);
+    const provide = (isRejected: boolean) => provider({ url: origin + pathname, isRejected });
+    const send = (given: Readonly<Record<string, string>>) => {
+      const headers = new Headers(init.headers);
+      for (const [name, value] of Object.entries(given)) headers.set(name, value);
+      return fetch(input, { ...init, headers });
+    };
+    const rejected = await provide(false);
+    const response = await send(rejected);
     if (response.status !== 401) return response;
     await response.body?.cancel();
-    return send(input, init, true);
+    // Another request may have renewed them.
+    const current = await provide(false);
+    return send(isDeepStrictEqual(current, rejected) ? await provide(true) : current);
   };
 }
 
