@@ -370,6 +370,39 @@ describeBuses('an agent on the bus', (buses) => {
     expect(turns).toBe(1);
   });
 
+  test('a cancelled message does not cancel that of another caller with the same id', async () => {
+    const bus = await buses.open();
+    const name = nameOf('late');
+    const arrived = Promise.withResolvers<void>();
+    const gate = Promise.withResolvers<void>();
+    let isFirst = true;
+    const store = intercepted(openMemory(), {
+      admit: async (go) => {
+        if (isFirst) {
+          isFirst = false;
+          arrived.resolve();
+          await gate.promise;
+        }
+        return go();
+      },
+    });
+    await declareAgentQueue(bus, name);
+    const alice = await TestCaller.start(bus);
+    const eve = await TestCaller.start(bus);
+    const same = { message: message('x') };
+    const cancelled = await eve.send(name, same);
+    await eve.cancel(name, cancelled);
+    const made = agent({ name }, async function* () {
+      yield artifact('done');
+    });
+    await host(bus, made, { store });
+    await arrived.promise;
+    const id = await alice.send(name, same);
+    await eventually(() => alice.state(id)).toBe('TASK_STATE_COMPLETED');
+    gate.resolve();
+    await eventually(() => eve.state(cancelled)).toBe('TASK_STATE_CANCELED');
+  });
+
   test('a cancellation that an earlier version stored holds for its task', async () => {
     const bus = await buses.open();
     const name = nameOf('upgraded');

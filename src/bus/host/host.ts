@@ -36,7 +36,7 @@ import { cancelQueue, queryQueue, taskQueue } from '../transport/topics.ts';
 import { AcceptedTasks } from './accepted-tasks.ts';
 import { keepAnnouncing } from './announcer.ts';
 import { CancelConsumer, PendingCancellations } from './cancellations.ts';
-import { TaskConsumer } from './task-consumer.ts';
+import { keyOf, TaskConsumer } from './task-consumer.ts';
 import { Replies } from './replies.ts';
 
 /**
@@ -388,7 +388,7 @@ function timeoutWarning(
 function skippingCancelled(agent: Agent, unwanted: ReadonlySet<string>): Agent {
   return wrapAgent(agent, {
     take: (turn) =>
-      unwanted.has(turn.message.messageId)
+      unwanted.has(keyOf(turn.message.messageId, turn.caller))
         ? once(canceled('The task was cancelled before it started.'))
         : agent.take(turn),
   });

@@ -57,7 +57,7 @@ export interface TaskConsumerOptions {
   readonly cancellations: PendingCancellations;
   readonly identification: Identification;
   readonly scheduler: Scheduler;
-  /** Messages whose tasks were cancelled before they started: the agent is not run. */
+  /** Messages whose tasks were cancelled before they started, as `keyOf`: the agent is not run. */
   readonly unwanted: Set<string>;
   /** Broadcasts the states of tasks. */
   readonly broadcastsStates: boolean;
@@ -195,10 +195,10 @@ export class TaskConsumer {
   async #answer(job: Job): Promise<SendOutcome> {
     const { service, cancellations, unwanted } = this.#options;
     const { request, sender, call, delivery } = job;
-    const { messageId } = request.message;
+    const message = keyOf(request.message.messageId, call.caller);
     // A cancellation can also reach the job during the query.
     if (await cancellations.take(delivery.correlationId, sender)) job.isCancelled = true;
-    if (job.isCancelled) unwanted.add(messageId);
+    if (job.isCancelled) unwanted.add(message);
     try {
       for (;;) {
         const stream = await sendStreamingMessage.perform(service, request, call);
@@ -207,7 +207,7 @@ export class TaskConsumer {
         this.#stopping.signal.throwIfAborted();
       }
     } finally {
-      unwanted.delete(messageId);
+      unwanted.delete(message);
     }
   }
 
@@ -331,7 +331,7 @@ function isRetryable({ code }: LegateError): boolean {
   return code === 'INTERNAL' || code === 'STORE_FAILED' || code === 'UNAVAILABLE';
 }
 
-/** Callers choose correlation ids, so they are unique per caller only. */
-function keyOf(correlationId: string, { tenant, subject }: Caller): string {
-  return JSON.stringify([tenant, subject, correlationId]);
+/** Callers choose the ids of messages and correlation ids, so these are unique per caller only. */
+export function keyOf(id: string, { tenant, subject }: Caller): string {
+  return JSON.stringify([tenant, subject, id]);
 }
