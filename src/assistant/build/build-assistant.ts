@@ -1,11 +1,11 @@
 import type { LanguageModelV4 } from '@ai-sdk/provider';
 import type { Clock } from '../../agents/index.ts';
 import type { ClientBinding } from '../../client/index.ts';
-import type { Environment } from '../../config/index.ts';
+import { type Environment, present } from '../../config/index.ts';
 import { createModel } from '../../models/index.ts';
 import type { PeerNetwork } from '../../peers/index.ts';
 import type { ClientTls } from '../../net/index.ts';
-import { LegateError } from '../../protocol/index.ts';
+import { invalidConfiguration, LegateError } from '../../protocol/index.ts';
 import { guardedFetch, type UrlPolicy } from '../../push/index.ts';
 import { defaultLogger, type Logger } from '../../telemetry/index.ts';
 import { Assistant } from '../assistant.ts';
@@ -69,6 +69,7 @@ export async function buildAssistant(
 ): Promise<Assistant> {
   const { logger = defaultLogger, environment = process.env } = options;
   const { directory } = loaded;
+  const maxSteps = positiveIntegerIn(environment, 'MAX_NUMBER_OF_PREDICTIONS_CALM');
   const { models, leftOut } = modelsOf(loaded, { environment, logger, directory });
   const project = withoutModelGroups(loaded, leftOut);
   const { config, endpoints, files } = project;
@@ -117,12 +118,21 @@ export async function buildAssistant(
     ),
     maxCharacters: config.generator?.maxCharacters ?? 420,
     clarifyOnMultipleStartFlows: environment['CLARIFY_ON_MULTIPLE_START_FLOWS'] === 'True',
-    maxSteps: Number(environment['MAX_NUMBER_OF_PREDICTIONS_CALM'] ?? 1_000),
+    ...present({ maxSteps }),
     eventMetadata: { model_id: project.modelId, assistant_id: project.name },
     ...(options.clock !== undefined && { clock: options.clock }),
     ...(options.random !== undefined && { random: options.random }),
     logger,
   });
+}
+
+/** A number from the environment; undefined if the variable is unset or empty. */
+function positiveIntegerIn(environment: Environment, name: string): number | undefined {
+  const text = environment[name]?.trim() ?? '';
+  if (text === '') return undefined;
+  const value = Number(text);
+  if (/^\d+$/.test(text) && Number.isSafeInteger(value) && value > 0) return value;
+  throw invalidConfiguration(`${name} must be a positive integer, but is ${JSON.stringify(text)}`);
 }
 
 /**

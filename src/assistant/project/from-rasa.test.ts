@@ -57,6 +57,17 @@ nlg:
   expect(project.endpoints.nlg).toMatchObject({ modelGroup: 'endpoints.yml nlg.llm' });
 });
 
+test('the maximum number of steps is a positive integer, and unset if it is empty', async () => {
+  const name = 'MAX_NUMBER_OF_PREDICTIONS_CALM';
+  for (const value of ['', ' 10 ']) expect(await load({}, { [name]: value })).toBeTruthy();
+  for (const value of ['0', '-1', '1.5', 'abc', '1e400']) {
+    await expect(load({}, { [name]: value })).rejects.toMatchObject({
+      code: 'CONFIGURATION_INVALID',
+      message: `${name} must be a positive integer, but is "${value}"`,
+    });
+  }
+});
+
 test('a key that this machine lacks is a warning of validate, for groups that are used', async () => {
   const { problems, isBuilt } = await load({
     'config.yml':
