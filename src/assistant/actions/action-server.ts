@@ -6,7 +6,7 @@ import { createInterface } from 'node:readline';
 import { stripVTControlCharacters } from 'node:util';
 import { z } from 'zod';
 import type { Environment } from '../../config/index.ts';
-import { errorCode } from '../../protocol/index.ts';
+import { errorCode, errorMessage } from '../../protocol/index.ts';
 import type { Logger } from '../../telemetry/index.ts';
 import { backoff, sleep, until, waitAtMost, within } from '../../time/index.ts';
 import type { Python } from './python.ts';
@@ -120,7 +120,7 @@ export class ActionServer implements ActionRunner, AsyncDisposable {
     const { signal } = this.#closing;
     for (let failures = 1; !signal.aborted; failures += 1) {
       const startedAt = Date.now();
-      const ended = await this.#serveOnce();
+      const ended = await this.#serveOnce().catch(notStarted);
       if (signal.aborted) break;
       if (Date.now() - startedAt > stableMs) failures = 1;
       const delayMs = backoff(failures, restarts);
@@ -274,6 +274,11 @@ const packages = new Map(
 /** pip's name for the package of a module. */
 function packageOf(module: string): string {
   return packages.get(module) ?? module.replaceAll('.', '-');
+}
+
+/** The process could not be started: there is no free port, or the command is invalid. */
+function notStarted(error: unknown): Ended {
+  return { code: errorCode(error) ?? null, wasReady: false, reason: errorMessage(error) };
 }
 
 function notRunning(module: string, { code, reason }: Ended): string {
