@@ -1,5 +1,5 @@
 import { execFile } from 'node:child_process';
-import { existsSync } from 'node:fs';
+import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Environment } from '../../config/index.ts';
 import { invalidConfiguration } from '../../protocol/index.ts';
@@ -14,11 +14,13 @@ export interface Python {
   readonly hasRasa: boolean;
 }
 
-/** Where to look for an interpreter. */
+/** Where and how to look for an interpreter. */
 export interface PythonPlaces {
   /** The project folder, which can have a `.venv`. */
   readonly directory: string;
   readonly environment: Environment;
+  /** Whether `uv run` may create an environment and install the packages of the project. */
+  readonly canInstall: boolean;
 }
 
 const isWindows = process.platform === 'win32';
@@ -45,7 +47,8 @@ export async function findPython(places: PythonPlaces, signal?: AbortSignal): Pr
   const found: Interpreter[] = [];
   for (const python of candidates(places)) {
     const state = await examine(python, places, signal);
-    if (state === 'no rasa_sdk') found.push(python);
+    const isInstalledLater = python.command === 'uv' && !places.canInstall && needsSdk(places);
+    if (state === 'no rasa_sdk' && !isInstalledLater) found.push(python);
     else if (state !== undefined) return { ...python, hasRasa: state === 'rasa' };
   }
   const [first] = found;
@@ -59,14 +62,20 @@ export async function findPython(places: PythonPlaces, signal?: AbortSignal): Pr
 
 type Interpreter = Omit<Python, 'hasRasa'>;
 
-function candidates({ directory, environment }: PythonPlaces): readonly Interpreter[] {
+function candidates({ directory, environment, canInstall }: PythonPlaces): readonly Interpreter[] {
   const environments = [join(directory, '.venv'), environment['VIRTUAL_ENV'] ?? ''];
   const inEnvironment = environments
     .filter((folder) => folder !== '')
     .map((folder) => venvPython(folder))
     .filter((path) => existsSync(path))
     .map((command) => plain(command));
-  const uv = { command: 'uv', args: ['run', 'python'], install: 'uv pip install rasa-sdk' };
+  // `--no-sync` would still create an environment.
+  const sync = canInstall ? [] : ['--no-project', '--offline'];
+  const uv = {
+    command: 'uv',
+    args: ['run', ...sync, 'python'],
+    install: 'uv pip install rasa-sdk',
+  };
   return [...inEnvironment, uv, plain('python3'), plain('python')];
 }
 
@@ -76,6 +85,13 @@ function plain(command: string): Interpreter {
 
 function venvPython(folder: string): string {
   return isWindows ? join(folder, 'Scripts', 'python.exe') : join(folder, 'bin', 'python');
+}
+
+/** Whether `uv run` will install rasa_sdk: the project depends on it. */
+function needsSdk({ directory }: PythonPlaces): boolean {
+  return ['uv.lock', 'pyproject.toml']
+    .map((name) => join(directory, name))
+    .some((path) => existsSync(path) && /\brasa[-_]sdk\b/i.test(readFileSync(path, 'utf8')));
 }
 
 /** Probes an interpreter. Undefined if it can't be started. */

@@ -11,7 +11,7 @@ import { findPython } from '../actions/python.ts';
 import type { ActionCall, ActionResult } from '../actions/runner.ts';
 import { loadProject } from '../project/load-project.ts';
 import { domain, TestClock } from '../testing/domain.ts';
-import { type ActionsOptions, actionsOf, pythonActionsOf } from './actions.ts';
+import { type ActionsOptions, actionsOf, checkActions, pythonActionsOf } from './actions.ts';
 
 const basics = {
   'config.yml': 'assistant_id: shop\npipeline:\n  - name: MatchingCommandGenerator\n',
@@ -267,6 +267,7 @@ test('VIRTUAL_ENV comes before the PATH, and an environment without rasa_sdk is 
   const found = await findPython({
     directory: folder.directory,
     environment: { ...bare, VIRTUAL_ENV: venv },
+    canInstall: true,
   });
   expect(found.command).toBe(join(venv, 'bin/python'));
 });
@@ -279,8 +280,27 @@ test('uv comes before the PATH', async () => {
     writeFileSync(join(path, name), '#!/bin/sh\nexit 0\n', { mode: 0o755 });
   }
   const environment = { PATH: path };
-  const found = await findPython({ directory: folder.directory, environment });
+  const { directory } = folder;
+  const found = await findPython({ directory, environment, canInstall: true });
   expect([found.command, ...found.args]).toEqual(['uv', 'run', 'python']);
+});
+
+test('a check neither creates an environment nor installs the packages of a uv project', async () => {
+  await using folder = await shop(python);
+  const { directory } = folder;
+  mkdirSync(join(directory, 'bin'));
+  const uv = '#!/bin/sh\necho "$1 $2 $3 $4" >> calls.txt\nexit 3\n';
+  writeFileSync(join(directory, 'bin/uv'), uv, { mode: 0o755 });
+  const warnings = async () => {
+    const loaded = await loadProject({ directory }, {});
+    await checkActions(loaded, { PATH: join(directory, 'bin') });
+    return loaded.problems.nonFatal.map(({ message }) => message);
+  };
+  expect(await warnings()).toEqual([expect.stringContaining('uv has no rasa_sdk')]);
+  await folder.write({ 'pyproject.toml': '[project]\ndependencies = ["rasa-sdk>=3"]\n' });
+  expect(await warnings()).toEqual([]);
+  const calls = readFileSync(join(directory, 'calls.txt'), 'utf8').trim().split('\n');
+  expect(new Set(calls)).toEqual(new Set(['run --no-project --offline python']));
 });
 
 test('TypeScript actions run beside Python ones, which are not started when nothing needs them', async () => {

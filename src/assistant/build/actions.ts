@@ -118,7 +118,7 @@ export async function startPython(
   const { directory, endpoints } = project;
   const module = findActions(project, new Problems()).python ?? 'actions';
   const server = new ActionServer({
-    python: await findPython({ directory, environment }),
+    python: await findPython({ directory, environment, canInstall: true }),
     module,
     directory,
     environment,
@@ -139,7 +139,7 @@ export function customActions({ domain }: Project): readonly string[] {
 
 /**
  * Adds an error to `problems` if a module of actions does not exist, and a warning if this machine can't
- * start the Python action server. `buildAssistant` throws in both cases.
+ * start the Python action server. `buildAssistant` throws in both cases. Installs nothing.
  * @example
  * const loaded = await loadProject({ directory: '.' }, process.env);
  * await checkActions(loaded, process.env);
@@ -157,7 +157,7 @@ export async function checkActions(
     path: '',
   };
   try {
-    await findPython({ directory, environment });
+    await findPython({ directory, environment, canInstall: false });
   } catch (error) {
     if (!(error instanceof LegateError)) throw error;
     problems.warn(place, error.message);
