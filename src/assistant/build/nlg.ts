@@ -129,7 +129,8 @@ export function responseServer(options: ResponseServerOptions): ResponseWriter {
       const text = await readBounded(answer, maxResponseBytes, name);
       if (!answer.ok) throw new Error(`${name} answered ${answer.status} for ${response}`);
       const message = readResponse(text, name);
-      if (message === undefined) throw new Error(`${name} answered nothing for ${response}`);
+      if (message === undefined)
+        throw new Error(`${name} returned an empty response for ${response}`);
       return message;
     },
   };

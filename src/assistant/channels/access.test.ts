@@ -195,7 +195,7 @@ test('a project that protects A2A and leaves REST open is told so at start', asy
 test('REST cannot ask who callers are where nothing verifies them', async () => {
   const open = { ...endpoints(''), 'credentials.yml': 'rest: {auth: true}\n' };
   await expect(served({ files: open })).rejects.toThrow(
-    'credentials.yml: rest.auth: nothing verifies callers; configure a2a_server.auth in endpoints.yml',
+    'credentials.yml: rest.auth: true requires authentication; configure a2a_server.auth in endpoints.yml',
   );
 });
 

@@ -115,7 +115,7 @@ function requireLocal(request: IncomingMessage): void {
   if (isLocalRequest(request)) return;
   throw new AuthError(
     'PERMISSION_DENIED',
-    'the HTTP API is for programs on this machine while it asks for no credential; set a token ' +
+    'the HTTP API has no authentication, so it only accepts local clients; set a token ' +
       '(--auth-token) or a JWT secret (--jwt-secret) to use it from elsewhere or through a proxy',
     [],
   );

@@ -48,7 +48,7 @@ function openApiAccess(
   const usesCallers = httpApi?.auth === true;
   if (usesCallers && !isAuthenticated) {
     throw invalidConfiguration(
-      'endpoints.yml: http_api.auth: nothing verifies callers; configure a2a_server.auth',
+      'endpoints.yml: http_api.auth: true requires authentication; configure a2a_server.auth',
     );
   }
   return new ApiAccess(

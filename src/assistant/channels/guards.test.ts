@@ -31,7 +31,7 @@ test('a session that starts again after a pause is refused, with its code', asyn
     'session_config: {start_session_after_expiry: true}\nslots: {plant: {type: text}}\nresponses: {utter_ask_plant: [{text: Which?}]}\n';
   const message = await refusal({ 'domain.yml': domain, 'data/flows.yml': flows });
   expect(message).toContain('[validation.a2a_server.incompatible_session_config]');
-  expect(message).toContain('start_session_after_expiry to false');
+  expect(message).toContain('a2a_server requires start_session_after_expiry: false');
   expect(message).toMatch(/domain\.yml:1:1 session_config/);
 });
 

@@ -78,7 +78,9 @@ export function readSenderAccess(
     throw invalid('rest.senders needs rest.auth: true, so that senders authenticate');
   }
   if (isAuthenticated) return new SenderAccess(senders);
-  throw invalid('rest.auth: nothing verifies callers; configure a2a_server.auth in endpoints.yml');
+  throw invalid(
+    'rest.auth: true requires authentication; configure a2a_server.auth in endpoints.yml',
+  );
 }
 
 function invalid(what: string): LegateError {

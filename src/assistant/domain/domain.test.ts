@@ -191,7 +191,7 @@ test('mistakes in responses are reported where they stand', () => {
   ).toEqual([
     'domain/0.yml:2:3 responses.greet: warning: the name of a response starts with "utter_"; write utter_greet',
     'domain/0.yml:3:3 responses.utter_a: has no variation; write - text: ...',
-    'domain/0.yml:4:13 responses.utter_b[0]: says nothing; give it a text or custom',
+    'domain/0.yml:4:13 responses.utter_b[0]: is empty; give it a text or custom',
     'domain/0.yml:4:14 responses.utter_b[0].txt: unknown key "txt"; did you mean "text"?',
     'domain/0.yml:6:22 responses.utter_c[0].text: missing the closing }}',
   ]);

@@ -44,7 +44,7 @@ function readVariation(field: Field, uses: Use[]): readonly ResponseVariation[] 
   const { text: said, custom, image, attachment, buttons, elements, quickReplies } = variation;
   const content = [said, custom, image, attachment, buttons, elements, quickReplies];
   if (content.every((part) => part === undefined)) {
-    field.error('says nothing', 'give it a text or custom');
+    field.error('is empty', 'give it a text or custom');
   }
   return [variation];
 }

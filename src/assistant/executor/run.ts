@@ -293,10 +293,10 @@ function checkDepth(dialogue: Dialogue, { target }: CallStep): void {
 function handlerOf(dialogue: Dialogue, step: CallStep): CallHandler {
   const handler = dialogue.options.callHandlers.find((one) => one.handles(step));
   if (handler !== undefined) return handler;
-  const where = step.mcpServer === undefined ? '' : ` of ${step.mcpServer}`;
-  throw new StepFailure('unknown_call', `nothing answers to call: ${step.target}${where}`, {
-    target: step.target,
-  });
+  const { target, mcpServer } = step;
+  const where = mcpServer === undefined ? '' : ` on MCP server ${mcpServer}`;
+  const message = `no flow, sub agent, peer or tool named ${target}${where}`;
+  throw new StepFailure('unknown_call', message, { target });
 }
 
 /** Calls a waiting agent only with messages that are meant for it. */

@@ -244,7 +244,7 @@ test('mistakes in steps are reported where they stand, and the rest is read', ()
   expect(problems).toEqual([
     'data/0.yml:2:3 flows.f: warning: flow "f" is left out; fix its errors',
     'data/0.yml:6:9 flows.f.steps[0]: a step needs one of action, collect, set_slots, noop, link, call; did you mean "collect"?',
-    'data/0.yml:8:9 flows.f.steps[1].collect: a step is one thing, and this one is "action" already; make two steps of it',
+    'data/0.yml:8:9 flows.f.steps[1].collect: a step can only have one kind; this one already has "action"; make two steps of it',
     'data/0.yml:9:9 flows.f.steps[2]: "noop" needs "next"; name a step, or END',
     'data/0.yml:11:15 flows.f.steps[3].next: no step named "cardd"; did you mean "card"?',
     'data/0.yml:14:9 flows.f.steps[4].next: the last branch must be "else"; add - else: END',

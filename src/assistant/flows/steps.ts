@@ -120,9 +120,11 @@ class StepsReader {
       const near = keys.map((key) => suggest(key, stepKinds)).find((hint) => hint !== undefined);
       section.field.error(`a step needs one of ${stepKinds.join(', ')}`, near);
     } else if (second !== undefined) {
-      section.get(second)?.keyError(`a step is one thing, and this one is "${kind}" already`, {
-        hint: 'make two steps of it',
-      });
+      section
+        .get(second)
+        ?.keyError(`a step can only have one kind; this one already has "${kind}"`, {
+          hint: 'make two steps of it',
+        });
     }
     return kind;
   }

@@ -112,7 +112,7 @@ export function readEndpoints(
   const left = absent.map((key) => section.get(key)).filter((field) => field !== undefined);
   if (left.length > 0) {
     const names = left.map((field) => `"${String(field.path[0])}"`).join(', ');
-    left[0]?.keyWarn(`${names}: left out, there is nothing here that would read it`);
+    left[0]?.keyWarn(`${names} ignored: Legate has no such section`);
   }
   section.finishLeniently();
   return endpoints;

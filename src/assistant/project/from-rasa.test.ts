@@ -104,8 +104,8 @@ model_groups:
   });
   const hint = 'name a server that offers chat completions with api_base';
   expect(problems).toEqual([
-    `config.yml:2:66 pipeline[0].llm.model_group: warning: its provider has no counterpart here: MatchingCommandGenerator reads messages instead; ${hint}`,
-    `endpoints.yml:2:28 nlg.llm: warning: its provider has no counterpart here: responses are sent as written; ${hint}`,
+    `config.yml:2:66 pipeline[0].llm.model_group: warning: unsupported provider: MatchingCommandGenerator reads messages instead; ${hint}`,
+    `endpoints.yml:2:28 nlg.llm: warning: unsupported provider: responses are sent as written; ${hint}`,
   ]);
   expect(project.config.generator).toBeUndefined();
   expect(project.endpoints.nlg).toBeUndefined();

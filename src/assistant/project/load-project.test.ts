@@ -201,7 +201,7 @@ model_groups: [{id: main, models: [{provider: ollama, model: m}]}]
     'credentials.yml:2:1 slack: warning: left out, there is no such channel here: slack, telegram',
     'endpoints.yml:2:1 tracker_store: warning: "tracker_store" is left out; configure "store" instead',
     'endpoints.yml:3:1 lock_store: warning: "lock_store" is left out; configure "store" instead',
-    'endpoints.yml:4:1 event_broker: warning: "event_broker", "tracing": left out, there is nothing here that would read it',
+    'endpoints.yml:4:1 event_broker: warning: "event_broker", "tracing" ignored: Legate has no such section',
   ]);
 });
 

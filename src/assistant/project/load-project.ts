@@ -109,7 +109,7 @@ export async function assemble(
     }
     if (unsupported.has(use.name)) {
       const hint = 'name a server that offers chat completions with api_base';
-      use.field.warn(`its provider has no counterpart here: ${use.instead}`, hint);
+      use.field.warn(`unsupported provider: ${use.instead}`, hint);
     } else if (!modelGroups.has(use.name) && !endpointsFile.isBroken) {
       const near = suggest(use.name, modelGroups.keys());
       const message = `no model group named "${use.name}"`;
@@ -136,9 +136,9 @@ export async function assemble(
     const { sessionField } = loadedDomain;
     problems.error(
       sessionField?.keyPlace ?? endpointsFile.keyPlace(['a2a_server']),
-      'a2a_server needs conversations that go on after a pause',
+      'a2a_server requires start_session_after_expiry: false',
       {
-        hint: 'set session_config.start_session_after_expiry to false in the domain',
+        hint: 'set it under session_config in the domain',
         code: 'validation.a2a_server.incompatible_session_config',
       },
     );

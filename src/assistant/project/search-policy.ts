@@ -49,7 +49,7 @@ function readSource(store: Section | undefined): string {
     store
       ?.get('type')
       ?.warn(
-        `the vector store "${type}" is not asked: the documents of "source" are searched instead`,
+        `vector store "${type}" is not supported: the documents of "source" are searched instead`,
         'write a module that asks it, and name it under "search" in endpoints.yml',
       );
   }

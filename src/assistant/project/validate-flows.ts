@@ -113,7 +113,7 @@ export function validateCycles(scope: ValidationScope): void {
   const calls = new Map(own.map((flow) => [flow.id, calledBy(scope, flow)]));
   const links = new Map(own.map((flow) => [flow.id, linkedAtOnce(flow)]));
   for (const circle of circles(calls)) {
-    report(scope, circle, 'call each other without end', 'leave out one of the calls');
+    report(scope, circle, 'call each other recursively', 'leave out one of the calls');
   }
   for (const circle of circles(links)) {
     const hint = 'ask the user something before one of the links';
@@ -123,7 +123,7 @@ export function validateCycles(scope: ValidationScope): void {
     const stuck = findStuck(flow);
     if (stuck !== undefined) {
       const hint = 'lead out of it under a condition';
-      problems.error(placeOf(flow, stuck), `step "${stuck}" leads back to itself without end`, {
+      problems.error(placeOf(flow, stuck), `step "${stuck}" loops forever`, {
         hint,
       });
     }

@@ -231,8 +231,8 @@ test('ways that never end are found', async () => {
   );
   expect(problems).toEqual([
     'flows.yml:2:3 flows.a: flows link to each other without waiting for the user: "a" -> "b" -> "a"; ask the user something before one of the links',
-    'flows.yml:5:3 flows.c: flows call each other without end: "c" -> "d" -> "e" -> "c"; leave out one of the calls',
-    'flows.yml:8:37 flows.loop: step "x" leads back to itself without end; lead out of it under a condition',
+    'flows.yml:5:3 flows.c: flows call each other recursively: "c" -> "d" -> "e" -> "c"; leave out one of the calls',
+    'flows.yml:8:37 flows.loop: step "x" loops forever; lead out of it under a condition',
   ]);
 });
 

@@ -247,7 +247,7 @@ test('bad documents are named and skipped; remote stores warn', async () => {
     /broken\.pdf.*skipped: /,
     /empty\.md.*skipped: it has no text/,
     /sheet\.xlsx.*skipped: only \.md/,
-    /the vector store "milvus" is not asked/,
+    /vector store "milvus" is not supported/,
     /"vector_store" is left out/,
   ]) {
     expect(told).toMatch(words);
