@@ -108,7 +108,11 @@ export function toolHandler(pool: McpPool): CallHandler {
     kind: 'tool',
     handles: (step) => step.mcpServer !== undefined && pool.has(step.mcpServer),
     async isRepeatable({ mcpServer = '', target }) {
-      const tools = await pool.connection(mcpServer).tools();
+      // If the server can't be reached, the outcome of the interrupted call stays unknown.
+      const tools = await pool
+        .connection(mcpServer)
+        .tools()
+        .catch(() => []);
       const tool = tools.find(({ name }) => name === target);
       return tool?.isReadOnly === true || tool?.isIdempotent === true;
     },
