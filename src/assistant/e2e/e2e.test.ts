@@ -190,6 +190,16 @@ ${['a', 'b', 'c']
   ]);
 });
 
+test('a conftest.yml that cannot be read is an error with its path', async () => {
+  await using folder = await greenhouseFolder({
+    'tests/conftest.yml/one.yml': 'test_cases: []',
+  });
+  await expect(run(folder)).rejects.toMatchObject({
+    code: 'CONFIGURATION_INVALID',
+    message: expect.stringMatching(/^can't read .*tests\/conftest\.yml: EISDIR/),
+  });
+});
+
 test('metadata of a step goes before that of its test', async () => {
   await using folder = await greenhouseFolder({
     'tests/one.yml': `metadata:

@@ -1,7 +1,13 @@
 import { readdir, readFile, stat } from 'node:fs/promises';
 import { basename, dirname, join, resolve } from 'node:path';
 import { type Environment, type Problem, Problems, suggest, YamlFile } from '../../config/index.ts';
-import { invalidConfiguration, isJsonObject, type JsonValue } from '../../protocol/index.ts';
+import {
+  errorCode,
+  errorMessage,
+  invalidConfiguration,
+  isJsonObject,
+  type JsonValue,
+} from '../../protocol/index.ts';
 import { defaultActionNames } from '../executor/run-action.ts';
 import type { Project } from '../project/load-project.ts';
 import type { NameUse, TestCase } from './checks.ts';
@@ -141,7 +147,10 @@ function sharedNames(root: string, environment: Environment, problems: Problems)
     const parent = dirname(folder);
     const above = folder === root || parent === folder ? nothingShared : await of(parent);
     const file = join(folder, conftest);
-    const text = await readFile(file, 'utf8').catch(() => undefined);
+    const text = await readFile(file, 'utf8').catch((error: unknown) => {
+      if (errorCode(error) === 'ENOENT') return undefined;
+      throw invalidConfiguration(`can't read ${file}: ${errorMessage(error)}`, error);
+    });
     const own =
       text && readConftest(YamlFile.parse({ file, text }, problems, { environment }), problems);
     const shared = own ? nearest(above, own) : above;
