@@ -49,9 +49,9 @@ test.each(['openid_issuer', 'jwks_url'])(
 );
 
 test.each([
-  ['[jwt, mtls]', 'jwt is required, and nothing verifies it; add auth.jwt'],
-  ['[api_key]', 'api_key is required, and nothing verifies it; add auth.api_keys_path'],
-  ['[mtls, jwt]', 'jwt is required, and nothing verifies it; add auth.jwt'],
+  ['[jwt, mtls]', 'jwt is required but not configured; add auth.jwt'],
+  ['[api_key]', 'api_key is required but not configured; add auth.api_keys_path'],
+  ['[mtls, jwt]', 'jwt is required but not configured; add auth.jwt'],
 ])('require: %s without its keys says what to add', (require, message) => {
   const { problems } = read(`auth: {require: ${require}}\n`);
   expect(problems).toEqual([expect.stringContaining(message)]);

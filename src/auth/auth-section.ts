@@ -71,10 +71,13 @@ function checkRequired(section: Section, { jwt, apiKeysPath, require }: AuthSett
   for (const { method, key, isConfigured } of configurable) {
     const isRequired = require.includes(method);
     if (isRequired && !isConfigured) {
-      field.error(`${method} is required, and nothing verifies it`, `add auth.${key}`);
+      field.error(`${method} is required but not configured`, `add auth.${key}`);
     }
     if (!isRequired && isConfigured) {
-      field.error(`${method} would never be enough`, `add ${method} to require, or remove ${key}`);
+      field.error(
+        `${method} is configured but missing from require, so it never authenticates a caller`,
+        `add ${method} to require, or remove ${key}`,
+      );
     }
   }
   if (require.includes('jwt') && require.includes('api_key')) {
@@ -203,7 +206,7 @@ export async function openAuth(
   const { directory, hasClientCertificates, more = [], logger } = options;
   if (require?.includes('mtls') === true && !hasClientCertificates) {
     throw invalidConfiguration(
-      'auth.require has mtls, and the server asks for no client certificates: set --ssl-certificate, ' +
+      "auth.require contains mtls, but the server doesn't request client certificates: set --ssl-certificate, " +
         '--ssl-keyfile and --ssl-ca-file (in code: tls with ca). Behind a proxy that terminates TLS, let the proxy ' +
         'present a certificate of its own to this server, or verify certificates there and remove mtls here',
     );

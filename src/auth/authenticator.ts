@@ -248,7 +248,7 @@ function requiredOf({
   const spare = known.find((method) => !require.includes(method));
   if (spare !== undefined) {
     throw invalid(
-      `require: ${spare} is verified, and would never be enough; add it to require, or remove it`,
+      `require: ${spare} is configured but missing from require, so it never authenticates a caller; add it to require, or remove it`,
     );
   }
   if (verifiers.filter(({ method }) => method !== 'mtls').length > 1) {
@@ -280,7 +280,7 @@ function checkIssuers(verifiers: readonly Verifier[]): void {
     const other = issuers.get(subjectPrefix);
     if (other !== undefined && other !== issuer) {
       throw invalidConfiguration(
-        `the issuers ${other} and ${issuer} could name different people alike; ` +
+        `the issuers ${other} and ${issuer} can issue the same subject for different people; ` +
           'give their verifiers different subjectPrefix values',
       );
     }
@@ -307,7 +307,7 @@ function challenge(scheme: string, options: ChallengeOptions): string {
 function quote(value: string): string {
   if (!/^[\x20-\x7e]*$/.test(value)) {
     throw invalidConfiguration(
-      `${JSON.stringify(value)} cannot stand in a WWW-Authenticate header; use printable ASCII`,
+      `${JSON.stringify(value)} is not allowed in a WWW-Authenticate header; use printable ASCII`,
     );
   }
   return `"${value.replaceAll(/["\\]/g, String.raw`\$&`)}"`;

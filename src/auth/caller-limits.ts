@@ -64,7 +64,7 @@ export class CallerLimits {
     this.#rate = rate ?? buckets(requestsPerSecond, burst);
     const failures = buckets(failuresPerMinute / 60, failuresPerMinute);
     this.#failures = failures && new FailureLimit(failures);
-    this.#requests = limitOf(concurrentRequests, 'requests under way');
+    this.#requests = limitOf(concurrentRequests, 'requests in flight');
     this.#streams = limitOf(openStreams, 'open streams');
   }
 

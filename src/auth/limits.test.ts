@@ -186,7 +186,7 @@ test('one caller has limits of its own for rate, requests and streams', async ()
   const ask = async (address: string): Promise<Disposable> => limits.request(alice, address);
   const first = await ask('127.0.0.1');
   await ask('127.0.0.1');
-  await expect(ask('10.0.0.1')).rejects.toThrow('requests under way');
+  await expect(ask('10.0.0.1')).rejects.toThrow('requests in flight');
   first[Symbol.dispose]();
   await expect(ask('10.0.0.1')).rejects.toThrow('too many requests');
   await limits.request({ ...alice, subject: 'bob' }, '127.0.0.1');

@@ -112,7 +112,7 @@ describe.each(dialects)('$name', (dialect) => {
     gone.abort();
   });
 
-  test('requests under way beyond the limit are refused, and a place comes back', async () => {
+  test('requests in flight beyond the limit are refused, and a place comes back', async () => {
     const url = await start({ callerLimits: { concurrentRequests: 1 } });
     const gone = new AbortController();
     const { path, headers, body = '' } = dialect.request('sendMessage', { text: 'hold' });

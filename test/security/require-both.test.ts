@@ -147,7 +147,7 @@ test('a token and a client certificate are both needed, over every transport; th
 
 test.each([
   [['jwt', 'api-key'], 'there is no verifier for api-key'],
-  [['jwt'], 'mtls is verified, and would never be enough'],
+  [['jwt'], 'mtls is configured but missing from require, so it never authenticates a caller'],
   [[], 'there is no verifier for an empty list'],
 ] as const)('require: %j is refused', async (require, message) => {
   const jwt = await jwtVerifier({ keys: { secret }, algorithms: ['HS256'] });

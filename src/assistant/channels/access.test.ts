@@ -231,7 +231,7 @@ test('keys of a2a_server.auth: a list of files, and require with mtls needs clie
   }
   const both = { ...auth('    require: [jwt, mtls]\n'), ...files };
   await expect(served({ files: both, environment })).rejects.toThrow(
-    'auth.require has mtls, and the server asks for no client certificates',
+    "auth.require contains mtls, but the server doesn't request client certificates",
   );
 });
 
