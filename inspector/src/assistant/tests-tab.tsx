@@ -132,7 +132,7 @@ function StepResult({ step: { user, checks, failures } }: { readonly step: TestS
           <dt>Expected</dt>
           <dd>{expected}</dd>
           <dt>Found</dt>
-          <dd>{found.length === 0 ? 'nothing of the kind' : found.join('\n')}</dd>
+          <dd>{found.length === 0 ? 'no such event' : found.join('\n')}</dd>
         </dl>
       ))}
     </li>

@@ -150,7 +150,7 @@ test.each([
   ["{'a', 'b'} contains slots.x", 4, "unexpected ','; the items of a set are separated by spaces"],
   ['{ 1 2', 0, 'this set has no closing }'],
   ['1 < slots.x < 3', 12, 'comparisons cannot be chained; join two of them with and'],
-  ['slots.x = /a/', 10, 'a pattern stands only after matches'],
+  ['slots.x = /a/', 10, 'a pattern is allowed only after matches'],
   ['slots.x matches null', 16, 'matches needs a pattern or a text'],
   ['slots.x + 1', 8, "unexpected character '+'"],
   ['3a = 1', 0, "unexpected character '3'"],

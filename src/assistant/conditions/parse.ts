@@ -141,8 +141,8 @@ class Parser {
     const right = this.#operand();
     if (operator === 'matches') this.#checkPattern(right);
     else if (right.kind === 'pattern')
-      this.#fail('a pattern stands only after matches', right.offset);
-    if (left.kind === 'pattern') this.#fail('a pattern stands only after matches', left.offset);
+      this.#fail('a pattern is allowed only after matches', right.offset);
+    if (left.kind === 'pattern') this.#fail('a pattern is allowed only after matches', left.offset);
     const next = this.#current;
     if (this.#operator() !== undefined) {
       this.#fail('comparisons cannot be chained; join two of them with and', next.offset);

@@ -42,9 +42,9 @@ export function readSteps(list: readonly Field[], context: StepContext): readonl
     const checks = readExpectations(section, item);
     const step = steps.at(-1);
     if (step === undefined)
-      item.keyError('stands before the first message', { hint: 'write "user" first' });
+      item.keyError('is before the first message', { hint: 'write "user" first' });
     else if (step.hasAssertions) {
-      item.keyWarn('is left out: the message before it has assertions', {
+      item.keyWarn('is ignored: the message before it has assertions', {
         hint: 'make an assertion of it',
       });
     } else step.checks.push(...checks);

@@ -43,7 +43,7 @@ export function describeFailure({
   const user = failedAt === undefined ? '' : `\n  > ${JSON.stringify(failedAt.text)}`;
   const lines = failures.map(({ kind, check, expected, found }) => {
     if (kind === INVALID) return `\n  ${place(check.position)}\n  ! ${expected}`;
-    const came = found.length === 0 ? ['nothing of the kind'] : found;
+    const came = found.length === 0 ? ['no such event'] : found;
     return `\n  ${place(check.position)}\n  - ${expected}\n${came.map((line) => `  + ${line}`).join('\n')}`;
   });
   return head + user + lines.join('');

@@ -19,7 +19,7 @@ export function outcomeOf(call: Call, output: AgentOutput): CallOutcome {
   const { status, errorMessage } = output;
   if (status !== 'completed' && status !== 'input_required') {
     const isKnown = status === 'fatal_error' || status === 'recoverable_error';
-    const unknown = `the agent answered with the status ${JSON.stringify(status)}, which is none`;
+    const unknown = `the agent answered with the unknown status ${JSON.stringify(status)}`;
     const reason = isKnown ? (errorMessage ?? 'the agent failed') : unknown;
     return { status: 'failed', reason, messages: isKnown ? messagesOf(output) : [] };
   }
