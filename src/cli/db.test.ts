@@ -1,7 +1,9 @@
 import { execFileSync, spawnSync } from 'node:child_process';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
+import { projectFolder } from '../../test/support/greenhouse.ts';
 import { postgres } from '../../test/support/postgres.ts';
+import { agentModule } from './testing.contract.ts';
 
 const command = join(import.meta.dirname, '../../bin/legate.cjs');
 
@@ -19,6 +21,17 @@ test('db status and db migrate show and migrate the schema', async () => {
   });
   expect(db('migrate', url)).toMatch(/applied: 0001.*\n(.*\n)*schema version \d+: up to date\n$/);
   expect(db('status', url)).toMatch(/^schema version (\d+) of \1\n$/);
+});
+
+test('peers list does not migrate the schema', async () => {
+  const url = await (await postgres()).database();
+  await using folder = await projectFolder({ 'agent.ts': agentModule('desk') });
+  const run = (...args: string[]) =>
+    spawnSync(process.execPath, [command, ...args], { encoding: 'utf8', cwd: folder.directory });
+  const { status, stderr } = run('peers', 'list', 'agent.ts', '--store', url);
+  expect(status).not.toBe(0);
+  expect(stderr).toContain('legate db migrate');
+  expect(run('db', 'status', url).stdout).toContain('schema version 0 of');
 });
 
 test('without an address the command says what to do, and fails', () => {

@@ -234,7 +234,14 @@ export async function storeHere(given?: string): Promise<DurableStore> {
   return only !== undefined && found.length === 1 ? namedStore(only) : configured;
 }
 
-/** Opens a store that a running agent can have open at the same time. */
+/** Opens an existing store that a running agent can have open at the same time, without migrating it. */
+export function openAsGuest(storage: DurableStore): Promise<Store> {
+  return openStore(
+    storage.type === 'sqlite' ? { ...storage, guest: true } : { ...storage, migrates: false },
+  );
+}
+
+/** Runs an action on an existing store, see `openAsGuest`. */
 export async function inStore(
   given: string | undefined,
   action: (store: Store) => Promise<void>,
@@ -247,9 +254,7 @@ export async function inStore(
     throw usage(`there is no store ${name}; set --store or LEGATE_STORE to ${known}`);
   }
   using _progress = new Progress('Opening the store');
-  const store = await openStore(
-    named.type === 'sqlite' ? { ...named, guest: true } : { ...named, migrates: false },
-  );
+  const store = await openAsGuest(named);
   try {
     await action(store);
   } finally {

@@ -5,7 +5,7 @@ import { openStore } from '../store/index.ts';
 import { storeScheduler } from '../tasks/index.ts';
 import { silentLogger } from '../telemetry/index.ts';
 import type { PeersCommandOptions } from './commands/workers.ts';
-import { configuredStore, readEndpoints } from './endpoints.ts';
+import { configuredStore, openAsGuest, readEndpoints } from './endpoints.ts';
 import { loadAgent } from './load-agent.ts';
 import { oneLine, printResult } from './print.ts';
 import { readNamedFile } from './usage.ts';
@@ -65,8 +65,10 @@ async function inDirectory(
     ignoresBus: true,
   });
   const storage = configuredStore(endpoints, options.store, loaded.storeFile);
-  const isOpenable = storage.type === 'sqlite' && existsSync(storage.path);
-  const store = await openStore(isOpenable ? { ...storage, guest: true } : storage);
+  const isNew = storage.type === 'sqlite' && !existsSync(storage.path);
+  const store = await (storage.type === 'memory' || isNew
+    ? openStore(storage)
+    : openAsGuest(storage));
   const name = options.name ?? loaded.agent.name;
   const directory = new Directory({
     records: store.records,
