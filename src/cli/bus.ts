@@ -110,7 +110,7 @@ async function responseQueues(
 async function agreed(question: string, { yes }: { readonly yes?: boolean }): Promise<boolean> {
   if (yes === true) return true;
   if (!process.stdin.isTTY || !process.stderr.isTTY) {
-    throw usage(`${question} Say so with --yes: there is no terminal to ask on`);
+    throw usage(`${question} Confirm with --yes: there is no terminal`);
   }
   const lines = createInterface({ input: process.stdin, output: process.stderr });
   try {

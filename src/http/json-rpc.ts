@@ -128,7 +128,7 @@ function checkMethodVersion(
   if (expected === '0.3' && version !== expected) {
     throw new LegateError(
       'METHOD_NOT_FOUND',
-      'this method belongs to A2A 0.3, but the request says A2A-Version 1.0',
+      'this method belongs to A2A 0.3, but the request has A2A-Version 1.0',
     );
   }
   if (expected !== undefined) checkVersion(service, stated, { expected, what: 'method' });

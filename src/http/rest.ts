@@ -202,7 +202,7 @@ async function parameters(
     if (isAnother) {
       throw invalidParams({
         field: name,
-        description: `does not match the path, which says ${value}`,
+        description: `does not match ${value} in the path`,
       });
     }
     params[name] = value;
@@ -223,7 +223,7 @@ function nameTask(params: Record<string, unknown>, { operation, params: path }: 
     if (given === undefined || given === null || given === '') continue;
     const named = typeof given === 'string' ? given.split('/') : [];
     if (named[0] !== 'tasks' || named[1] !== taskId) {
-      throw invalidParams({ field, description: `does not match the path, which says ${taskId}` });
+      throw invalidParams({ field, description: `does not match ${taskId} in the path` });
     }
   }
 }

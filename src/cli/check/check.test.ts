@@ -328,7 +328,7 @@ test(
     expect(text.out).toContain('FAIL  card: version is valid\n      version is missing');
     expect(text.out).toContain('      fix: give the card a version');
     expect(text.out).not.toContain('\u001B');
-    expect(text.out).toMatch(/\d+ passed, \d+ failed, \d+ warnings?, \d+ not tried\n$/);
+    expect(text.out).toMatch(/\d+ passed, \d+ failed, \d+ warnings?, \d+ skipped\n$/);
     const folder = mkdtempSync(join(tmpdir(), 'legate-check-'));
     try {
       const file = join(folder, 'report.html');

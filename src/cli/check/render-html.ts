@@ -5,7 +5,7 @@ const words: ReadonlyMap<Outcome, string> = new Map([
   ['passed', 'passed'],
   ['failed', 'failed'],
   ['warning', 'warning'],
-  ['skipped', 'not tried'],
+  ['skipped', 'skipped'],
 ]);
 
 /** The report as one page without scripts and external resources. */

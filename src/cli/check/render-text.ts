@@ -28,6 +28,6 @@ export function summaryText({ agent, name, counts }: Report): string {
   const { passed, failed, warning, skipped } = counts;
   const who = name === undefined ? agent : `${name} at ${agent}`;
   return plain(
-    `${who}: ${passed} passed, ${failed} failed, ${counted(warning, 'warning')}, ${skipped} not tried`,
+    `${who}: ${passed} passed, ${failed} failed, ${counted(warning, 'warning')}, ${skipped} skipped`,
   );
 }

@@ -89,7 +89,7 @@ function redirectListener(
     const code = searchParams.get('code');
     const failure = failureOf(searchParams, issuer);
     if (code === null || failure !== undefined) {
-      reject(refused(failure ?? 'the authorization server gave no code'));
+      reject(refused(failure ?? 'the authorization server returned no code'));
       return page(403, 'You are not signed in. You can close this page.');
     }
     resolve(code);

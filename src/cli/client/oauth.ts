@@ -51,7 +51,7 @@ export async function byDeviceCode(
   const { device_code: deviceCode, user_code: code, verification_uri: url } = started;
   if (typeof deviceCode !== 'string' || typeof code !== 'string' || typeof url !== 'string') {
     throw refused(
-      `${new URL(deviceAuthorizationUrl).origin} gave no device code: ${reasonOf(started)}`,
+      `${new URL(deviceAuthorizationUrl).origin} returned no device code: ${reasonOf(started)}`,
     );
   }
   const complete = started['verification_uri_complete'];
@@ -77,7 +77,7 @@ async function tokenOf(
 ): Promise<StoredToken> {
   const { access_token: accessToken, refresh_token: refreshToken, expires_in: lifetime } = answer;
   if (typeof accessToken !== 'string' || accessToken === '') {
-    throw refused(`${new URL(tokenUrl).origin} gave no token: ${reasonOf(answer)}`);
+    throw refused(`${new URL(tokenUrl).origin} returned no token: ${reasonOf(answer)}`);
   }
   await verify?.(answer);
   return {

@@ -233,7 +233,7 @@ test.each<readonly [string, Oddities['back'] & object, string]>([
     () => ({ code: 'c', iss: 'https://evil.example' }),
     'another authorization server',
   ],
-  ['no code', () => ({}), 'gave no code'],
+  ['no code', () => ({}), 'returned no code'],
 ])('AUTH_010: a browser that comes back with %s ends it', patient, async (_, back, words) => {
   using user = home();
   await using agent = await provider({ back });

@@ -173,7 +173,8 @@ class StandardInput {
     if (this.#isRead) throw usage(`${what}: standard input can be read only once`);
     this.#isRead = true;
     const bytes = await readAtMost(process.stdin, maxPartBytes);
-    if (bytes === undefined) throw usage(`${what}: more than ${maxPartBytes / mebibyte} MiB came`);
+    if (bytes === undefined)
+      throw usage(`${what}: standard input is larger than ${maxPartBytes / mebibyte} MiB`);
     return bytes;
   }
 }

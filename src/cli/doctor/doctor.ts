@@ -31,7 +31,7 @@ export async function doctor(source: string, options: DoctorCommandOptions): Pro
     statSync(source.split('#')[0] ?? '', { throwIfNoEntry: false })?.isFile() === true;
   const directory = isModule ? dirname(source) : source;
   const all: Diagnosis[] = [];
-  using _progress = new Progress('Looking');
+  using _progress = new Progress('Checking the environment');
   const add = (diagnosis: Diagnosis): void => {
     all.push(diagnosis);
     if (options.json !== true) console.log(lineOf(diagnosis));
