@@ -53,7 +53,7 @@ export function readSecuritySchemes(reader: Reader, value: unknown): SecuritySch
  * and names in the alternatives of one requirement. A small card could otherwise cause a large model.
  */
 const maxAlternatives = 64;
-const maxNames = 1024;
+const maxNames = 256;
 
 /**
  * Requirements in the form of 1.x, `{ schemes: { name: { list } } }`, or of 0.3, `{ name: [scope] }`.
@@ -93,6 +93,8 @@ function alternativesOf(
   pieces: SecuritySchemes['pieces'],
   limit: number,
 ): readonly SecurityRequirement[] {
+  // With one alternative, each split scheme keeps its name, which is that of its first flow.
+  if (limit < 2) return [requirement];
   const fixed: { [name: string]: { readonly list: readonly string[] } } = {};
   let alternatives: (typeof fixed)[] = [{}];
   for (const [name, scopes] of Object.entries(requirement.schemes)) {
