@@ -153,6 +153,18 @@ test('a pretty line shows what the problem is as a sentence, and no control char
   expect(written[1]).toContain('bus.connection.waiting reason="gone \\u001b[2J"\n');
 });
 
+test('the message of an error can neither control the terminal nor look like another line', () => {
+  const written: string[] = [];
+  const logger = createLogger({ format: 'pretty', write: (line) => written.push(line) });
+  const error = new Error('no\u001b[2J\u009b2J\rgone\n12:30:01 info  audit.ok');
+  logger.error({ error, from: 'a\u009b2J' }, 'x');
+  const [head = '', first = '', second = '', frame = ''] = written.join('').split('\n');
+  expect(head).toMatch(/ x from="a\uFFFD2J"$/);
+  expect(first).toBe('Error: no\uFFFD[2J\uFFFD2J\uFFFDgone');
+  expect(second).toBe('    12:30:01 info  audit.ok');
+  expect(frame).toMatch(/^ {4}at /);
+});
+
 test('a pretty line starts with the time, the level and the event', async () => {
   const written: string[] = [];
   const logger = createLogger({ format: 'pretty', write: (line) => written.push(line) });

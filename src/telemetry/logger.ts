@@ -87,12 +87,30 @@ function prettyLine(line: Fields, stream: NodeJS.WriteStream): string {
   const stack =
     typeof error === 'object' && error !== null && 'stack' in error ? String(error.stack) : '';
   const fields = { ...rest, ...(stack === '' && error !== undefined && { error }) };
-  const shown = Object.entries(fields).map(([key, value]) => ` ${key}=${JSON.stringify(value)}`);
+  const shown = Object.entries(fields).map(([key, value]) =>
+    withoutControls(` ${key}=${JSON.stringify(value)}`),
+  );
   const clock = new Date(String(time)).toTimeString().slice(0, 8);
   const name = String(level);
   const title = styleText(colours[name] ?? 'gray', name.padEnd(5), { stream });
   const head = `${styleText('gray', clock, { stream })} ${title} ${String(event)}${sentence}`;
-  return `${head}${shown.join('')}\n${stack === '' ? '' : `${stack}\n`}`;
+  return `${head}${shown.join('')}\n${stack === '' ? '' : `${stackLines(stack)}\n`}`;
+}
+
+/**
+ * A stack for people. Its message can come from a client: its lines after the first are indented, so that
+ * none looks like a line of the log.
+ */
+function stackLines(stack: string): string {
+  const lines = withoutControls(stack).split('\n');
+  return lines
+    .map((line, index) => (index === 0 || /^\s/.test(line) ? line : `    ${line}`))
+    .join('\n');
+}
+
+/** Replaces control characters, which a terminal would interpret, except line feeds and tabs. */
+function withoutControls(text: string): string {
+  return text.replace(/(?![\n\t])\p{Cc}/gu, '\uFFFD');
 }
 
 function sentenceOf(fields: Fields): { readonly sentence: string; readonly rest: Fields } {
