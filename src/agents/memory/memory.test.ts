@@ -58,7 +58,10 @@ test('memories are bounded in number and length, and added side by side without 
     Array.from({ length: 10 }, (_, index) => memory.add(alice, [{ text: `fact ${index}` }])),
   );
   expect(await memory.search(alice, 'fact', { limit: 100 })).toHaveLength(10);
-  await expect(memory.add(alice, [{ text: 'too much' }])).rejects.toThrow(/maxEntries/);
+  await expect(memory.add(alice, [{ text: 'too much' }])).rejects.toMatchObject({
+    code: 'PAYLOAD_TOO_LARGE',
+    message: expect.stringMatching(/limit of 10: raise maxEntries, or .* forget$/),
+  });
   await expect(memory.add(alice, [{ text: 'x'.repeat(20_000) }])).rejects.toThrow(/16384/);
   const bob = { ...alice, caller: { tenant: '', subject: 'bob' } };
   await memory.search(bob, 'fact');

@@ -170,8 +170,8 @@ export class Memory {
       if (fresh.length === 0) return undefined;
       if (count + fresh.length > maxEntries) {
         throw new LegateError(
-          'RATE_LIMITED',
-          `${maxEntries} memories are kept of one user (maxEntries); forget some first`,
+          'PAYLOAD_TOO_LARGE',
+          `the memory of this user would have ${count + fresh.length} entries, more than the limit of ${maxEntries}: raise maxEntries, or delete all of them with forget`,
         );
       }
       const also = fresh.flatMap(({ id, ...memory }, index) => {
