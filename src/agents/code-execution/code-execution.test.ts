@@ -251,6 +251,23 @@ test('a function that asks is refused inside of code, and when it is known befor
   expect(() => codeExecution({ functions: [slow] })).toThrow(/"slow" waits for its caller/);
 });
 
+test('the timeout of a function ends its call inside of code', async () => {
+  let isAborted = false;
+  const hanging = tool({
+    name: 'hanging',
+    description: 'Never ends.',
+    timeoutMs: 20,
+    run: (_, { signal }) => {
+      signal.addEventListener('abort', () => (isAborted = true));
+      return new Promise<never>(() => {});
+    },
+  });
+  const { model, conversation } = agentOf('return await hanging({})', { functions: [hanging] });
+  await conversation.say('Go');
+  expect(model.requests[1]?.promptText).toContain('hanging gave no result within 20 ms');
+  expect(isAborted).toBe(true);
+});
+
 test('invalid options are refused', () => {
   const unknown = { timeoutMs: 5, memory: 64 };
   expect(() => codeExecution({ memoryMb: 8 })).toThrow(/memoryMb must be from 16 to 2,048/);

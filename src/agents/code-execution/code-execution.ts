@@ -3,11 +3,11 @@ import {
   checkOptions,
   invalidConfiguration,
   type JsonValue,
-  type LegateError,
+  LegateError,
   type OptionNames,
   parseJson,
 } from '../../protocol/index.ts';
-import { KeyedQueue } from '../../time/index.ts';
+import { KeyedQueue, within } from '../../time/index.ts';
 import { toolSources } from '../tools/ai-sdk-tool.ts';
 import { type Tool, tool, type ToolContext, ToolPause } from '../tools/tool.ts';
 import type { SandboxEnd } from './sandbox.ts';
@@ -133,7 +133,12 @@ async function callFunction(
   if (!parsed.ok) throw new Error(`invalid input of ${called.name}: ${parsed.problem}`);
   if ((await called.confirmation(parsed.value, context)) !== false)
     throw new Error(`${called.name} needs a confirmation, which code can't ask for`);
-  const result = await called.run(parsed.value, context);
+  const { name, timeoutMs: milliseconds = 0 } = called;
+  const reason = (): LegateError =>
+    new LegateError('REQUEST_TIMEOUT', `${name} gave no result within ${milliseconds} ms`);
+  const result = await within({ milliseconds, signal: context.signal, reason }, async (signal) =>
+    called.run(parsed.value, { ...context, signal }),
+  );
   if (result instanceof ToolPause)
     throw new Error(`${called.name} waits for its caller, which code can't do`);
   return JSON.stringify(result) ?? 'null';
