@@ -46,7 +46,7 @@ export function readModelGroups(items: readonly Field[]): ModelGroups {
     const fields = section?.require('models')?.list();
     if (section === undefined || id === undefined || fields === undefined) continue;
     if (groups.has(id) || unsupported.has(id)) {
-      section.get('id')?.error(`a group named "${id}" is there already`);
+      section.get('id')?.error(`duplicate model group "${id}"`);
       continue;
     }
     const models = fields.flatMap((field): JsonObject[] => {

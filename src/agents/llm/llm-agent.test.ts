@@ -503,7 +503,7 @@ test('an agent that reaches a limit says so to its developer', async () => {
   const { end } = await conversation.say('Go');
   expect(end).toMatchObject({
     kind: 'failed',
-    error: { message: 'The agent a did not come to an end in 2 steps.' },
+    error: { message: 'The agent a reached its limit of 2 steps (maxIterations).' },
   });
 });
 

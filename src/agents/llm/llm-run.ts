@@ -140,7 +140,7 @@ export class LlmRun {
       target = next.target;
       isContinued = false;
     }
-    const text = `The agents handed the task on ${maxTransfers} times.`;
+    const text = `The agents transferred the conversation more than ${maxTransfers} times.`;
     return this.#gaveUp('transfer_limit', text);
   }
 
@@ -340,8 +340,11 @@ export class LlmRun {
   #overLimit(limit: 'iterations' | 'tokens'): TurnEnd {
     const { maxIterations, maxTokens, name } = this.#settings;
     if (limit === 'tokens')
-      return this.#gaveUp('token_budget', `The agent ${name} has used up its ${maxTokens} tokens.`);
-    const why = `The agent ${name} did not come to an end in ${maxIterations} steps.`;
+      return this.#gaveUp(
+        'token_budget',
+        `The agent ${name} reached its limit of ${maxTokens} tokens (maxTokens).`,
+      );
+    const why = `The agent ${name} reached its limit of ${maxIterations} steps (maxIterations).`;
     return this.#gaveUp('iteration_limit', why);
   }
 
@@ -364,7 +367,7 @@ export class LlmRun {
     const { signal } = this.#turn;
     await Promise.all(this.#settings.subAgents.map(async (each) => each.prepare?.(signal)));
     if (found.has(transferName)) {
-      const message = `agent "${this.#settings.name}": the name "${transferName}" is taken by the tool that hands the conversation on`;
+      const message = `agent "${this.#settings.name}": the name "${transferName}" is reserved for the transfer tool; rename your tool`;
       throw invalidConfiguration(message);
     }
     return new Map([...found, [transferName, transferTool(targets)]]);

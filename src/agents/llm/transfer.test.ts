@@ -195,7 +195,9 @@ test('a tool cannot take the name of the one that hands the conversation on', as
     subAgents: [llmAgent({ name: 'one', model: scriptedModel([]) })],
     tools: [tool({ name: 'transfer_to_agent', description: 'x', run: () => 1 })],
   });
-  await expect(new Conversation(tree).say('Go')).rejects.toThrow(/is taken by the tool/);
+  await expect(new Conversation(tree).say('Go')).rejects.toThrow(
+    /is reserved for the transfer tool; rename your tool/,
+  );
 });
 
 test('names that cannot be told apart are refused', () => {

@@ -172,10 +172,10 @@ function stateOf(kind: TurnEnd['kind'] | 'message'): Step['state'] {
 
 const explanations: Readonly<Record<string, string>> = {
   timeout: 'took too long',
-  inactivity: 'fell silent',
+  inactivity: 'sent no event in time',
   unauthenticated: 'refused our credentials',
   permission_denied: 'refused our credentials',
   peer_unreachable: 'could not be reached',
   unavailable: 'could not be reached',
-  rate_limited: 'could not be reached',
+  rate_limited: 'is rate-limited',
 };

@@ -268,7 +268,7 @@ tls: {cert: x}
     'endpoints.yml:1:1 action_endpoint: "url" or "actions_module" is missing',
     'endpoints.yml:1:26 action_endpoint.token: warning: a secret is written into this file; write "${TOKEN}"',
     'endpoints.yml:4:52 model_groups[0].models[0].api_key: warning: a secret is written into this file; write "${API_KEY}"',
-    'endpoints.yml:5:10 model_groups[1].id: a group named "main" is there already',
+    'endpoints.yml:5:10 model_groups[1].id: duplicate model group "main"',
     'endpoints.yml:6:5 model_groups[2]: model group "none": models: expected array to have >=1 items',
     'endpoints.yml:8:24 mcp_servers[0].url: must be a URL that starts with http:// or https://',
     'endpoints.yml:8:35 mcp_servers[0].token: "api_key" is there already; keep one of them',
