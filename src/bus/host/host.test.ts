@@ -375,6 +375,7 @@ describeBuses('an agent on the bus', (buses) => {
     const name = nameOf('late');
     const arrived = Promise.withResolvers<void>();
     const gate = Promise.withResolvers<void>();
+    buses.after(async () => gate.resolve());
     let isFirst = true;
     const store = intercepted(openMemory(), {
       admit: async (go) => {

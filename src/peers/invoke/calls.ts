@@ -1,7 +1,7 @@
 import type { Caller } from '../../agents/index.ts';
 import { LegateError, toLegateError } from '../../protocol/index.ts';
 import type { Replica } from '../../store/index.ts';
-import type { Scheduler, Timer } from '../../tasks/index.ts';
+import { retryWhileUnavailable, type Scheduler, type Timer } from '../../tasks/index.ts';
 import type { Logger } from '../../telemetry/index.ts';
 import { retry, sleep, until } from '../../time/index.ts';
 import type { WorkingMemory } from '../memory/working-memory.ts';
@@ -238,22 +238,29 @@ export class Calls {
   ): Promise<Invocation | undefined> {
     const settled = Promise.withResolvers<Invocation | undefined>();
     let isOver = false;
+    const { scheduler, logger } = this.#options;
+    const tell = (text: string): void => {
+      const told = async (): Promise<void> => onProgress?.(text);
+      told().catch((error: unknown) => {
+        logger.warn({ invocation: id, error }, 'peers.progress.failed');
+      });
+    };
     const look = (): void => {
-      this.find(id).then((known) => {
+      retryWhileUnavailable(scheduler, () => this.find(id), { signal }).then((known) => {
         if (known === undefined || isSettled(known)) settled.resolve(known);
-        else if (!isOver) timer = this.#options.scheduler.after(pollIntervalMs, look);
+        else if (!isOver) timer = scheduler.after(pollIntervalMs, look);
       }, settled.reject);
     };
     let timer: Timer | undefined;
     const watcher: Watcher = ({ invocation, progress }) => {
-      if (progress !== undefined) void onProgress?.(progress);
+      if (progress !== undefined) tell(progress);
       if (invocation !== undefined && isSettled(invocation)) settled.resolve(invocation);
     };
     const watchers = this.#watchers.get(id) ?? new Set();
     watchers.add(watcher);
     this.#watchers.set(id, watchers);
-    for (const text of this.#progress.get(id)?.unheard.splice(0) ?? []) void onProgress?.(text);
     try {
+      for (const text of this.#progress.get(id)?.unheard.splice(0) ?? []) tell(text);
       signal.throwIfAborted();
       look();
       return await until(settled.promise, signal);

@@ -1,5 +1,5 @@
 import { join } from 'node:path';
-import { afterEach, expect, test } from 'vitest';
+import { afterEach, expect, test, vi } from 'vitest';
 import { temporaryDirectory } from '../../../test/support/stores.ts';
 import type { Caller } from '../../agents/index.ts';
 import {
@@ -614,6 +614,34 @@ test('a status message that is delivered twice is passed on once', async () => {
   await transport.answer(id, 'TASK_STATE_COMPLETED', [text('done')]);
   await called;
   expect(progress).toEqual(['one', 'two', 'three']);
+});
+
+test('a waiting caller outlives a failure of the store, and of its progress callback', async () => {
+  const store = openMemory();
+  const { records } = store;
+  const { invoker, transport, clock } = await start({ store });
+  const request = { agent: 'Bob', skill: 'echo', message: 'x' };
+  const { id } = await invoker.invoke(request, session, { mode: 'wait' });
+  let failures = 0;
+  const get = vi.spyOn(records, 'get').mockImplementationOnce(async () => {
+    failures += 1;
+    throw new LegateError('STORE_FAILED', 'the store is away');
+  });
+  const heard: string[] = [];
+  const waited = invoker.wait(id, {
+    onProgress(said) {
+      heard.push(said);
+      if (said === 'one') throw new Error('broken');
+      return Promise.reject(new Error('broken as well'));
+    },
+  });
+  await expect.poll(() => failures).toBe(1);
+  get.mockRestore();
+  clock.advance(1_000);
+  for (const said of ['one', 'two']) await transport.tell(id, { kind: 'progress', text: said });
+  await transport.answer(id, 'TASK_STATE_COMPLETED', [text('done')]);
+  expect(await waited).toMatchObject({ state: 'ended' });
+  expect(heard).toEqual(['one', 'two']);
 });
 
 test('a caller that aborts cancels the task, here and at the peer', async () => {
