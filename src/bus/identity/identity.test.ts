@@ -74,9 +74,11 @@ test('a verified sender is known, case-insensitively', () => {
   expect(['bob', 'unverified:alice', ''].some((name) => verifier.knows(name))).toBe(false);
 });
 
-test('an agent may speak for itself only', async () => {
+test('an agent may not send messages on behalf of others', async () => {
   const token = await signer.sign(message, { subject: 'bob', tenant: '' });
-  await expect(verifier.verify(token, message)).rejects.toThrow(/may speak for itself only/);
+  await expect(verifier.verify(token, message)).rejects.toThrow(
+    /may not send messages on behalf of others: set may_vouch/,
+  );
 });
 
 test.each([

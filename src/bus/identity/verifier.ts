@@ -142,7 +142,7 @@ export class MessageVerifier {
     const isOwn = sub === issuer;
     const known = this.#issuers.get(issuer);
     if (!isOwn && known?.mayVouch !== true) {
-      throw refused(`${issuer} may speak for itself only`);
+      throw refused(`${issuer} may not send messages on behalf of others: set may_vouch`);
     }
     const stated = typeof scope === 'string' ? scope.split(' ').filter(Boolean) : undefined;
     // An issuer that may not vouch gets the configured scopes: those in its token are ignored.

@@ -122,7 +122,7 @@ function checkId(id: string | undefined): void {
 }
 
 const unreachable = 'the message broker cannot be reached';
-const blocked = 'the message broker takes no messages: it raised an alarm (memory or disk)';
+const blocked = 'the message broker blocks publishers because of a memory or disk alarm';
 
 export function brokerUnreachable(): LegateError {
   return new LegateError('UNAVAILABLE', unreachable, { retryAfter: 5 });

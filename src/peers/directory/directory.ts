@@ -215,7 +215,7 @@ export class Directory {
     if (origin === 'well-known') {
       throw new LegateError(
         'PERMISSION_DENIED',
-        `'${name}' is a well-known agent and stays; take it out of the configuration`,
+        `'${name}' is a well-known agent: remove it from the configuration instead`,
       );
     }
     await this.#records.delete(name);

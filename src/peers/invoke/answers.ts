@@ -169,7 +169,7 @@ export function outcomeNotice(
   const state = end.slice('TASK_STATE_'.length).toLowerCase().replaceAll('_', '-');
   const head = `[Agent '${agent}' ${state === 'completed' ? 'completed' : 'ended'} task ${id} (state=${state}${late})]:`;
   if (keys === undefined)
-    return `${head} ${text === '' ? 'It said nothing.' : shortened(text, shownLength)}`;
+    return `${head} ${text === '' ? 'The answer is empty.' : shortened(text, shownLength)}`;
   const structured =
     keys.data === undefined
       ? ''

@@ -50,7 +50,7 @@ export function checkRequest(request: InvokeRequest, self: string): void {
     );
   }
   if (timeoutMs !== undefined && !(timeoutMs > 0 && timeoutMs <= longestTimeoutMs)) {
-    throw invalid('The timeout must be more than nothing and at most seven days.');
+    throw invalid('The timeout must be greater than 0 and at most seven days.');
   }
 }
 

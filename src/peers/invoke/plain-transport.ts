@@ -85,7 +85,7 @@ async function addressOf(directory: Directory, agent: string): Promise<Address> 
     ({ protocolBinding }) => protocolBinding === plainBinding,
   );
   if (offered === undefined) {
-    throw new LegateError('PEER_UNREACHABLE', `${agent} is not reached at /tasks/send any more`);
+    throw new LegateError('PEER_UNREACHABLE', `${agent} no longer offers /tasks/send`);
   }
   const url = new URL(`${offered.url.replace(/\/+$/, '')}/tasks/send`);
   const credential = await directory.credential(agent);

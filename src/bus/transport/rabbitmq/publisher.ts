@@ -164,7 +164,7 @@ function forbidden(topic: string, cause: unknown): LegateError {
 function brokerUnavailable(timeoutMs: number): LegateError {
   return new LegateError(
     'UNAVAILABLE',
-    `the message broker did not take the message within ${timeoutMs} ms`,
+    `the message broker did not confirm the message within ${timeoutMs} ms`,
     { retryAfter: 5 },
   );
 }

@@ -127,7 +127,7 @@ export class Topology {
       return false;
     }
     if (!declares) throw missing(`exchange ${exchange}`);
-    const fix = 'run "legate bus declare <agent>" as a user who may';
+    const fix = 'run "legate bus declare <agent>" as a user with configure permission';
     await permitted({ what: `there is no exchange ${exchange}`, fix }, () =>
       withChannel(connection, (channel) =>
         channel.exchangeDeclare({ exchange, type: 'topic', durable: true }),
@@ -142,7 +142,7 @@ export class Topology {
     const { queue, isExclusive, isOwn, bindings } = planned;
     const fix = isOwn
       ? `grant it the permissions configure, write and read for ${ownPattern(queue)}, and write and read for the exchange ${this.#options.exchange}`
-      : 'run "legate bus declare <agent>" as a user who may';
+      : 'run "legate bus declare <agent>" as a user with configure permission';
     const durability = isExclusive ? { exclusive: true, autoDelete: true } : { durable: true };
     await permitted({ what: `there is no queue ${queue}`, fix }, () =>
       withChannel(connection, async (channel) => {
@@ -216,7 +216,7 @@ async function permitted<T>(
     if (codeOf(cause) !== 'ACCESS_REFUSED') throw cause;
     throw new LegateError(
       'PERMISSION_DENIED',
-      `${what}, and the user of this connection may not make it: ${fix} (${errorMessage(cause)})`,
+      `${what}, and this user lacks the permission to declare it: ${fix} (${errorMessage(cause)})`,
       { cause },
     );
   }
