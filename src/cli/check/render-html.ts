@@ -1,12 +1,7 @@
 import { escapeMarkup } from '../../protocol/index.ts';
 import type { Finding, Outcome, Report } from './finding.ts';
 
-const words: ReadonlyMap<Outcome, string> = new Map([
-  ['passed', 'passed'],
-  ['failed', 'failed'],
-  ['warning', 'warning'],
-  ['skipped', 'skipped'],
-]);
+const outcomes: readonly Outcome[] = ['passed', 'failed', 'warning', 'skipped'];
 
 /** The report as one page without scripts and external resources. */
 export function reportHtml(report: Report): string {
@@ -14,8 +9,8 @@ export function reportHtml(report: Report): string {
   const subjects = [...new Set(findings.map(({ subject }) => subject))];
   const title = `Check of ${name ?? agent}`;
   const totals = Array.from(
-    words,
-    ([outcome, word]) => `<li class="${outcome}"><b>${counts[outcome]}</b> ${word}</li>`,
+    outcomes,
+    (outcome) => `<li class="${outcome}"><b>${counts[outcome]}</b> ${outcome}</li>`,
   ).join('');
   const sections = subjects
     .map((subject) =>
@@ -59,7 +54,7 @@ function row({ outcome, title, id, detail, fix, specification }: Finding): strin
   const place = specification === undefined ? id : `${id}, ${specification}`;
   const seen = detail === undefined ? '' : `<p>${escapeMarkup(detail)}</p>`;
   const remedy = fix === undefined ? '' : `<p><b>Fix:</b> ${escapeMarkup(fix)}</p>`;
-  return `<tr class="${outcome}"><td>${words.get(outcome)}</td><td>${escapeMarkup(title)}<small>${escapeMarkup(place)}</small></td><td>${seen}${remedy}</td></tr>`;
+  return `<tr class="${outcome}"><td>${outcome}</td><td>${escapeMarkup(title)}<small>${escapeMarkup(place)}</small></td><td>${seen}${remedy}</td></tr>`;
 }
 
 const style = `
