@@ -355,13 +355,21 @@ function operand(predicate: Predicate, scope: EvaluationScope): Operand {
  */
 function resolve(written: string, scope: EvaluationScope): Value {
   const [, mark = ''] = onlyPlaceholder.exec(written) ?? [];
-  if (scope.rendered?.has(mark) === true) return scope.rendered.get(mark);
+  if (scope.rendered?.has(mark) === true) return asConstant(scope.rendered.get(mark));
   const name = filled(written, scope);
   const isContext = name.startsWith('context.');
   const [first = '', ...rest] = name.replace(/^(?:slots|context)\./, '').split('.');
   let value: Value = member(isContext ? scope.context : scope.slots, first);
   if (value === undefined && !isContext && scope.domain?.slots.has(first) === true) value = null;
   return rest.reduce<Value>((of, key) => member(of, key), value);
+}
+
+/** Rasa reads what `{{...}}` renders as source: a text that is a number or a boolean becomes one. */
+function asConstant(value: Value): Value {
+  if (typeof value !== 'string') return value;
+  if (/^-?\d{1,15}(?:\.\d{1,15})?$/.test(value)) return Number(value);
+  const lower = value.toLowerCase();
+  return lower === 'true' || lower === 'false' ? lower === 'true' : value;
 }
 
 function equals(left: Operand, right: Operand): boolean {
