@@ -231,6 +231,7 @@ export class Admissions {
     if (request.message.contextId !== undefined && request.message.contextId !== contextId) {
       throw contextMismatch(contextId);
     }
+    if (push !== undefined) await this.#pushConfigs.checkLimit(taskId, push);
     const now = scheduler.now();
     const message = { ...request.message, contextId, taskId };
     const turnRequest = { ...this.#turnRequest(request, call), message };

@@ -45,16 +45,20 @@ export class PushConfigs {
     if (taskId === undefined) throw invalidParams({ field: 'taskId', description: 'is required' });
     await this.#authorise(taskId, owner);
     const registration = await this.registration(config, call);
-    const existing = await this.#settings.store.push.list(taskId);
-    const isNew = !existing.some(({ config: { id } }) => id === registration.config.id);
-    if (isNew && existing.length >= maxConfigs) {
-      throw invalidParams({
-        field: 'taskId',
-        description: `has ${maxConfigs} push configurations already; delete one first`,
-      });
-    }
+    await this.checkLimit(taskId, registration);
     await this.#settings.store.push.put(taskId, registration);
     return hooks.redact(registration.config);
+  }
+
+  /** Refuses a further configuration of a task that has the most it can have. */
+  async checkLimit(taskId: string, { config }: PushRegistration): Promise<void> {
+    const existing = await this.#settings.store.push.list(taskId);
+    const isNew = !existing.some(({ config: { id } }) => id === config.id);
+    if (!isNew || existing.length < maxConfigs) return;
+    throw invalidParams({
+      field: 'taskId',
+      description: `has ${maxConfigs} push configurations already; delete one first`,
+    });
   }
 
   async get(
