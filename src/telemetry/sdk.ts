@@ -46,7 +46,10 @@ export interface Sdk {
   /** Metrics as text for Prometheus; undefined if another SDK collects them. */
   readonly prometheus: PrometheusText | undefined;
   flush(): Promise<void>;
+  /** Exports the rest. */
   shutdown(): Promise<void>;
+  /** Makes room for another SDK. */
+  unregister(): void;
 }
 
 const dropped = counter('legate.telemetry.dropped');
@@ -82,6 +85,8 @@ export function startSdk(options: TelemetryOptions, logger: Logger): Sdk {
       // Spans first, so that the last export of metrics contains the number of lost spans.
       await Promise.allSettled([tracing?.provider.shutdown()]);
       await Promise.allSettled([meters.shutdown()]);
+    },
+    unregister() {
       if (isOurs) metrics.disable();
       diag.disable();
     },

@@ -299,3 +299,11 @@ test('an observation that never ends leaves out its own metric, and no other', a
   expect(text).not.toContain('legate_contexts_limit{');
   expect(JSON.stringify(problems)).toContain('legate.contexts.limit could not be observed in 2 s');
 });
+
+test('telemetry that starts while the former one stops has its metrics', async () => {
+  const former = await startTelemetry();
+  const closed = former.close();
+  await using telemetry = await startTelemetry();
+  await closed;
+  expect(await telemetry.prometheus()).toContain('process_start_time');
+});

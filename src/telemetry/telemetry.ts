@@ -105,6 +105,8 @@ export interface Telemetry extends AsyncDisposable {
 /** The SDK of the process: OpenTelemetry has one global SDK. */
 let running: Promise<Sdk> | undefined;
 let users = 0;
+/** The end of the former SDK. The next one registers after it. */
+let stopping: Promise<unknown> = Promise.resolve();
 
 /** How long shutdown waits for a collector that does not answer, in milliseconds. */
 const shutdownMs = 3_000;
@@ -122,15 +124,21 @@ export async function startTelemetry(options: TelemetryOptions = {}): Promise<Te
   const { logger = silentLogger, otlp } = options;
   if (otlp !== undefined) checkEndpoint(otlp);
   if (running !== undefined) logger.info({}, 'telemetry.shared');
-  const mine = (running ??= start(options, logger));
+  const mine = (running ??= stopping.then(() => start(options, logger)));
   users += 1;
-  const sdk = await mine;
+  const sdk = await mine.catch((error: unknown) => {
+    users -= 1;
+    if (running === mine) running = undefined;
+    throw error;
+  });
   let closed: Promise<void> | undefined;
   const leave = async (): Promise<void> => {
     users -= 1;
     if (users > 0 || running !== mine) return sdk.flush();
     running = undefined;
-    await sdk.shutdown();
+    const stopped = sdk.shutdown();
+    stopping = stopped.catch(() => undefined);
+    await stopped;
   };
   const close = (): Promise<void> => (closed ??= leave());
   return {
@@ -153,6 +161,8 @@ async function start(options: TelemetryOptions, logger: Logger): Promise<Sdk> {
     async shutdown() {
       for (const stop of stops) stop();
       await waitAtMost(shutdownMs, sdk.shutdown());
+      // After the final exports, which may take longer: a later start must find no SDK registered.
+      sdk.unregister();
     },
   };
 }
