@@ -564,3 +564,24 @@ test('with an embedding model, services are found by their meaning; without it, 
   clock.advance(31_000);
   expect(await directory.search('railway')).toMatchObject([{ id: 'Timetables' }]);
 });
+
+test('agents on one store, and searches without tool servers, keep the vectors of others', async () => {
+  await using server = await startScriptedModelServer([], {
+    embed: (texts) => texts.map((text) => (/train/i.test(text) ? [1, 0.1] : [0.1, 1])),
+  });
+  const models = [{ provider: 'openai-compatible', model: 'vectors', api_base: server.url }];
+  const store = openMemory();
+  const embeddings = { model: { id: 'embeddings', models }, vectors: store.vectors };
+  const { directory: desk } = await start({ store, embeddings, self: 'desk' });
+  const { directory: shop } = await start({ store, embeddings, self: 'shop' });
+  await desk.announced(here(card('Timetables', ['trains'])));
+  await shop.announced(here(card('Cook', ['bake'])));
+  const toolServers = [{ name: 'tickets', description: 'train tickets', tools: ['buy'] }];
+  await desk.search('train', { toolServers });
+  await shop.search('train');
+  await desk.search('train');
+  await desk.search('train', { toolServers });
+  // The descriptions once, then the queries alone.
+  const texts = server.calls.flatMap(({ body }) => [body['input']].flat());
+  expect(texts.filter((text) => text !== 'train')).toHaveLength(3);
+});

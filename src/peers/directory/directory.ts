@@ -176,7 +176,8 @@ export class Directory {
     options: ServiceSearchOptions = {},
   ): Promise<readonly FoundService[]> {
     const semantic = this.#semantic;
-    return searchServices(query, await this.#records.all(), { ...options, semantic });
+    const owner = foldName(this.#options.self ?? '');
+    return searchServices(query, await this.#records.all(), { ...options, semantic, owner });
   }
 
   /** Applies an announcement; rejects with the reason when it is invalid. */

@@ -55,9 +55,14 @@ const candidates = 20;
 export async function searchServices(
   query: string,
   records: readonly PeerRecord[],
-  options: ServiceSearchOptions & { readonly semantic?: SemanticIndex | undefined },
+  options: ServiceSearchOptions & {
+    readonly semantic?: SemanticIndex | undefined;
+    /** The agent that searches: agents that share a store have vectors of their own. */
+    readonly owner: string;
+  },
 ): Promise<readonly FoundService[]> {
-  const { limit = 5, toolServers = [], semantic } = options;
+  const { limit = 5, toolServers = [], semantic, owner } = options;
+  const hasToolServers = options.toolServers !== undefined;
   const services: readonly Service[] = [
     ...records.map((record) => ({ kind: 'a2a' as const, record, text: describePeer(record) })),
     ...toolServers.map((server) => ({
@@ -67,7 +72,8 @@ export async function searchServices(
     })),
   ];
   const byWords = rank(query, services, ({ text }) => text);
-  const similar = semantic && (await similarServices(query, services, semantic));
+  const similar =
+    semantic && (await similarServices(query, services, { semantic, owner, hasToolServers }));
   if (similar === undefined)
     return byWords
       .slice(0, limit)
@@ -85,22 +91,30 @@ export async function searchServices(
 async function similarServices(
   query: string,
   services: readonly Service[],
-  semantic: SemanticIndex,
+  {
+    semantic,
+    owner,
+    hasToolServers,
+  }: {
+    readonly semantic: SemanticIndex;
+    readonly owner: string;
+    readonly hasToolServers: boolean;
+  },
 ): Promise<ReadonlyMap<Service, number> | undefined> {
   if (!(await semantic.isReady())) return undefined;
   // A changed description has another key.
-  const byKey = new Map(
-    services.slice(0, maxVectors).map((each) => [hash('sha256', each.text, 'base64url'), each]),
-  );
-  const stored = new Set(await semantic.keys('', maxVectors));
+  const byKey = new Map(services.slice(0, maxVectors).map((each) => [keyOf(each), each]));
+  const stored = new Set(await semantic.keys(owner, maxVectors));
   const missing = [...byKey].filter(([key]) => !stored.has(key));
   await semantic.add(
-    '',
+    owner,
     missing.map(([key, { text }]) => ({ key, text })),
   );
-  const gone = [...stored].filter((key) => !byKey.has(key));
-  if (gone.length > 0) await semantic.delete('', gone);
-  const nearest = await semantic.nearest('', query, candidates);
+  // A search without tool servers does not know which of them are gone.
+  const isKnown = (key: string): boolean => hasToolServers || !key.startsWith('mcp ');
+  const gone = [...stored].filter((key) => !byKey.has(key) && isKnown(key));
+  if (gone.length > 0) await semantic.delete(owner, gone);
+  const nearest = await semantic.nearest(owner, query, candidates);
   return (
     nearest &&
     new Map(
@@ -110,6 +124,10 @@ async function similarServices(
       }),
     )
   );
+}
+
+function keyOf({ kind, text }: Service): string {
+  return `${kind} ${hash('sha256', text, 'base64url')}`;
 }
 
 function found(service: Service, relative: number, fit: number): FoundService {
