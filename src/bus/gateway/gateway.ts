@@ -158,7 +158,6 @@ export async function gateway(options: GatewayOptions): Promise<Gateway> {
       });
     },
   };
-  await replies.start();
   let server: Serving | undefined;
   let discovery: Consumption | undefined;
   const close = async (): Promise<void> => {
@@ -181,6 +180,7 @@ export async function gateway(options: GatewayOptions): Promise<Gateway> {
     await made.cards.replace(after);
   };
   try {
+    await replies.start();
     if (follows) {
       await cards.load();
       const query = (): Promise<void> => sendQuery(new Sender({ bus, name, signer }));

@@ -123,24 +123,39 @@ export class CancelConsumer {
    * already cancelled are not started (best effort).
    */
   async start(name: string, replica: string): Promise<readonly Consumption[]> {
-    const { bus, scheduler, cancellations } = this.#options;
+    const { bus, cancellations } = this.#options;
     await cancellations.adopt();
     const own = await bus.consume(ownCancelQueue(name, replica), (copy) =>
       this.#handleOwnCopy(copy),
     );
+    try {
+      return [own, await this.#startShared(name)];
+    } catch (error) {
+      await own.close();
+      throw error;
+    }
+  }
+
+  async #startShared(name: string): Promise<Consumption> {
+    const { bus, scheduler } = this.#options;
     const queue = cancelQueue(name);
     const waiting = (await bus.inspect(queue.name))?.messages ?? 0;
     const shared = await bus.consume(queue, async (delivery) => {
       this.#started += 1;
       return this.#handle(delivery).finally(() => (this.#settled += 1));
     });
-    for (let look = 0; look < 40 && this.#settled < waiting; look += 1) {
-      const isIdle = this.#started === this.#settled;
-      // Another process may have consumed them.
-      if (look > 3 && isIdle && (await bus.inspect(queue.name))?.messages === 0) break;
-      await sleep(25, undefined, scheduler);
+    try {
+      for (let look = 0; look < 40 && this.#settled < waiting; look += 1) {
+        const isIdle = this.#started === this.#settled;
+        // Another process may have consumed them.
+        if (look > 3 && isIdle && (await bus.inspect(queue.name))?.messages === 0) break;
+        await sleep(25, undefined, scheduler);
+      }
+    } catch (error) {
+      await shared.close();
+      throw error;
     }
-    return [own, shared];
+    return shared;
   }
 
   /** This process's copy: stops the turn if it runs here. The task consumer sends the result. */

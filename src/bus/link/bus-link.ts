@@ -75,7 +75,12 @@ export function busLink(options: BusLinkOptions): PeerLink {
           const listening = await listenForAgents(options, directory, listener, logger);
           // All agents announce themselves now, instead of within two minutes.
           const sender = new Sender({ bus: options.bus, name, signer: options.signer });
-          await sendQuery(sender);
+          try {
+            await sendQuery(sender);
+          } catch (error) {
+            await listening.close();
+            throw error;
+          }
           return listening;
         },
       };

@@ -196,7 +196,12 @@ export interface OpenedPeers extends PeerNetwork {
  */
 export async function joinPeers(options: PeerNetworkOptions): Promise<PeerNetwork> {
   const network = await openPeers(options);
-  await network.start();
+  try {
+    await network.start();
+  } catch (error) {
+    await network.close();
+    throw error;
+  }
   return network;
 }
 
@@ -262,12 +267,12 @@ export async function openPeers(options: PeerNetworkOptions): Promise<OpenedPeer
   });
   const started = Promise.withResolvers<void>();
   started.promise.catch(() => undefined);
-  let discoveries: readonly (AsyncDisposable | undefined)[] = [];
+  const discoveries: (AsyncDisposable | undefined)[] = [];
   const start = async (): Promise<void> => {
     try {
       await directory.start();
       if (options.discovers !== false) {
-        discoveries = await Promise.all(joined.map((link) => link.discover()));
+        for (const link of joined) discoveries.push(await link.discover());
       }
       await invoker.start();
       started.resolve();
