@@ -69,7 +69,10 @@ export async function buildAssistant(
 ): Promise<Assistant> {
   const { logger = defaultLogger, environment = process.env } = options;
   const { directory } = loaded;
-  const maxSteps = positiveIntegerIn(environment, 'MAX_NUMBER_OF_PREDICTIONS_CALM');
+  const maxSteps = positiveInteger(
+    'MAX_NUMBER_OF_PREDICTIONS_CALM',
+    environment['MAX_NUMBER_OF_PREDICTIONS_CALM'],
+  );
   const { models, leftOut } = modelsOf(loaded, { environment, logger, directory });
   const project = withoutModelGroups(loaded, leftOut);
   const { config, endpoints, files } = project;
@@ -127,8 +130,8 @@ export async function buildAssistant(
 }
 
 /** A number from the environment; undefined if the variable is unset or empty. */
-function positiveIntegerIn(environment: Environment, name: string): number | undefined {
-  const text = environment[name]?.trim() ?? '';
+function positiveInteger(name: string, written = ''): number | undefined {
+  const text = written.trim();
   if (text === '') return undefined;
   const value = Number(text);
   if (/^\d+$/.test(text) && Number.isSafeInteger(value) && value > 0) return value;
